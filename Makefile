@@ -1,0 +1,68 @@
+# `make` alone lists what there is. The first use of a target sets up .venv; later uses find it ready.
+
+PYTHON ?= python3
+# The main job: a game against the computer. Any other arguments of `meijin` can be given instead:
+#   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
+PLAY ?= play connect_four --seat 1="mcts(seconds=2)"
+BENCH ?= benchmarks/run.py
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.installed-core
+DEV := $(VENV)/.installed-dev
+INPUTS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help play test bench format clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+play: $(CORE) ## play Connect Four against the computer
+	@$(BIN)/meijin $(PLAY)
+
+test: $(DEV) ## check the format, the types and the layers, and run the tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -n $(JOBS)
+
+bench: $(DEV) ## measure the speed
+	@$(BIN)/python $(BENCH)
+
+format: $(DEV) ## format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+clean: ## remove the virtual environment and what tools left behind
+	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure.
+define install
+	@command -v $(PYTHON) > /dev/null || { \
+	  echo "Meijin needs Python 3.11 or later, and there is no '$(PYTHON)' here." \
+	       "Install it, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Meijin needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) -V 2>&1)." \
+	       "Name a newer one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up $(VENV) ($(1)), once; this takes a minute ..."
+	@mkdir -p $(VENV)
+	@{ test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV); } > $(VENV)/setup.log 2>&1 && \
+	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --no-input \
+	    --editable '$(2)' >> $(VENV)/setup.log 2>&1 || { \
+	  cat $(VENV)/setup.log >&2; \
+	  echo "The set-up failed; its log is above and in $(VENV)/setup.log." \
+	       "Run make again once the cause is mended." >&2; exit 1; }
+endef
+
+$(CORE): $(INPUTS)
+	$(call install,to play,.)
+	@touch $@
+
+$(DEV): $(INPUTS)
+	$(call install,to develop,.[dev])
+	@touch $@ $(CORE)

@@ -1,0 +1,1 @@
+"""Agents against agents: matches and what they show."""

@@ -1,0 +1,230 @@
+"""Compilation: plain Python rules and kernels in, native code out.
+
+A kernel is a plain function whose closure and globals reach a game's rules. `compiled` rebuilds it with every plain
+function it reaches replaced by that function's Numba twin, so the source stays ordinary Python: with `MEIJIN_JIT=0`
+the very same functions run interpreted.
+
+Entry points are cached on disk under a digest of everything they reach: bytecode, constants, parameters and tables.
+An edited rule or another parameter is another digest, so nothing stale is ever served.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+#: False with MEIJIN_JIT=0: every kernel runs as plain Python, for debuggers and coverage.
+JIT = os.environ.get("MEIJIN_JIT", "1") != "0"
+
+#: Called with the name of what is about to be compiled; a front end may put a spinner here.
+on_compile: Callable[[str], AbstractContextManager[Any]] = lambda name: nullcontext()
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: MEIJIN_CACHE, or `meijin` in the user's cache folder."""
+    if path := os.environ.get("MEIJIN_CACHE"):
+        return Path(path)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "meijin"
+
+
+# ---- what a function reaches ----
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)
+
+
+def reached(fn: types.FunctionType) -> dict[str, Any]:
+    """The closure variables and globals a function's code names, with their values."""
+    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    found = {name: fn.__globals__[name] for name in sorted(names) if name in fn.__globals__}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        found[name] = cell.cell_contents
+    return found
+
+
+def digest(fn: types.FunctionType) -> str:
+    """A hash of a function's code and of every value it reaches; equal in every process."""
+    sha = hashlib.sha256()
+    seen: set[int] = set()
+
+    def feed(value: Any) -> None:
+        if isinstance(value, types.FunctionType):
+            if id(value) in seen:
+                return
+            seen.add(id(value))
+            feed_code(value.__code__)
+            feed(value.__defaults__)
+            for name, inner in reached(value).items():
+                sha.update(f"|{name}=".encode())
+                feed(inner)
+        elif isinstance(value, np.ndarray):
+            sha.update(f"array{value.dtype.descr}{value.shape}".encode() + value.tobytes())
+        elif isinstance(value, tuple | list):
+            sha.update(f"({len(value)}".encode())
+            for item in value:
+                feed(item)
+        elif isinstance(value, types.ModuleType):
+            sha.update(f"module {value.__name__} {getattr(value, '__version__', '')}".encode())
+        elif isinstance(value, type | types.BuiltinFunctionType):
+            sha.update(f"{value.__module__}.{value.__qualname__}".encode())
+        else:
+            sha.update(f"{type(value).__name__}:{value!r}".encode())
+
+    def feed_code(code: types.CodeType) -> None:
+        sha.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                feed_code(const)
+            else:
+                feed(sorted(const, key=repr) if isinstance(const, frozenset) else const)
+
+    feed(fn)
+    return sha.hexdigest()[:24]
+
+
+# ---- compiled twins ----
+
+_twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
+_IN_PROGRESS = object()
+
+
+def linked(fn: types.FunctionType) -> types.FunctionType:
+    """A copy of a plain function that calls the compiled twins of the plain functions it reaches."""
+
+    def swap(value: Any) -> Any:
+        return twin(value) if isinstance(value, types.FunctionType) else value
+
+    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    space = {**fn.__globals__, **{n: swap(fn.__globals__[n]) for n in names if n in fn.__globals__}}
+    cells = tuple(types.CellType(swap(cell.cell_contents)) for cell in fn.__closure__ or ())
+    copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)
+    copy.__qualname__, copy.__module__ = fn.__qualname__, fn.__module__
+    return copy
+
+
+def twin(fn: types.FunctionType) -> Any:
+    """The Numba dispatcher of a plain function (compiled when it is first called with given types)."""
+    import numba
+
+    found = _twins.get(fn)
+    if found is _IN_PROGRESS:
+        raise RecursionError(f"{fn.__qualname__} calls itself; write rules and kernels with loops instead")
+    if found is None:
+        _twins[fn] = _IN_PROGRESS
+        try:
+            found = numba.njit(nogil=True, error_model="numpy")(linked(fn))
+        except BaseException:
+            del _twins[fn]
+            raise
+        _twins[fn] = found
+    return found
+
+
+class _DiskCache:
+    """What Numba asks of a dispatcher's cache, over one file an overload; any damage means compiling again."""
+
+    def __init__(self, key: str, name: str):
+        self.key, self.name = key, name
+        self.cache_path = str(cache_folder())
+
+    def _path(self, sig: Any, codegen: Any) -> Path:
+        import numba
+
+        parts = (self.key, str(sig), codegen.magic_tuple(), sys.version_info[:2], numba.__version__, np.__version__)
+        return Path(self.cache_path) / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.nbc"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        from numba.core.compiler import CompileResult
+
+        target_context.refresh()
+        try:
+            payload = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
+            return CompileResult._rebuild(target_context, *payload)
+        except Exception:  # missing, truncated, foreign: compile again and write it anew
+            return None
+
+    def save_overload(self, sig: Any, result: Any) -> None:
+        from numba.core.serialize import dumps
+
+        if result.library.has_dynamic_globals:  # tables above 1 MB cannot be stored
+            return
+        path = self._path(sig, result.library.codegen)
+        part = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(dumps(result._reduce()))
+            os.replace(part, path)
+        except OSError:  # a full or read-only disk costs the next start its compile time, nothing else
+            part.unlink(missing_ok=True)
+
+    def has(self, sig: Any, codegen: Any) -> bool:
+        return self._path(sig, codegen).exists()
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+class Kernel:
+    """An entry point: a plain function, compiled on its first call and cached on disk.
+
+    `explain` turns a compiler error into one a user can act on; it raises, or returns for the error to pass on.
+    """
+
+    def __init__(self, fn: types.FunctionType, name: str, explain: Callable[[Exception], None] | None = None):
+        self.plain, self.name, self._explain = fn, name, explain
+        self._call: Function | None = None
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args: Any) -> Any:
+        if self._call is None:
+            self._call = self._compile(args)
+        return self._call(*args)
+
+    def _compile(self, args: tuple[Any, ...]) -> Function:
+        from numba import typeof
+        from numba.core.errors import NumbaError
+
+        try:
+            dispatcher = twin(self.plain)
+            cache = _DiskCache(digest(self.plain), self.name)
+            dispatcher._cache = cache
+            types_ = tuple(typeof(arg) for arg in args)
+            known = cache.has(types_, dispatcher.targetctx.codegen())
+            with nullcontext() if known else on_compile(self.name):
+                dispatcher.compile(types_)
+        except (NumbaError, RecursionError) as error:
+            if self._explain:
+                self._explain(error)
+            raise
+        return dispatcher  # type: ignore[no-any-return]
+
+
+def interpreted(fn: Function) -> Function:
+    """A kernel as plain Python; machine integers wrap there as they do in compiled code."""
+
+    @functools.wraps(fn)
+    def run(*args: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return fn(*args)
+
+    return run

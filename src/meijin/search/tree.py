@@ -1,0 +1,269 @@
+"""The kernels of Monte Carlo tree search: one tree in one array of nodes, specialised to a game.
+
+A node's children stand side by side. A leaf gets its children on its second visit, so most nodes are the plain
+statistics of one playout. Values are sums of score vectors, one entry a seat; whoever moves at a node reads its own.
+
+Proofs: a node is proven when its score vector under best play is known. Then `total` is that vector times `visits`,
+so its mean is exact from there on. Law: a proven node is over, or has a proven child with its mover's best possible
+score, or has only proven children.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from meijin.core.compile import Function
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.kernels import copy, no_odds, playout
+from meijin.core.rng import below, uniform
+
+# Slots of a tree's `info`.
+USED = 0  # nodes in use
+DEEPEST = 1  # plies of the longest path descended
+INFO_SIZE = 2
+
+
+def node_dtype(seats: int) -> np.dtype[Any]:
+    fields = [
+        ("total", "f8", (seats,)),  # sum of the scores of every visit, [seat]
+        ("visits", "i4"),
+        ("first", "i4"),  # index of the first child, -1 before expansion
+        ("count", "i4"),  # number of children
+        ("move", "i4"),  # the move or outcome that leads here
+        ("prob", "f4"),  # at a chance outcome: its probability
+        ("turn", "i1"),  # who moves here; known from the first visit on
+        ("proven", "i1"),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def clear(game: Game) -> Function:
+    """Make node `i` a leaf that nobody has visited."""
+    seats = game.seats
+
+    def run(tree: Any, i: int, move: int, prob: float) -> None:
+        node = tree[i]
+        for k in range(seats):
+            node.total[k] = 0.0
+        node.visits = 0
+        node.first = -1
+        node.count = 0
+        node.move = move
+        node.prob = prob
+        node.turn = 0
+        node.proven = 0
+
+    return run
+
+
+def expander(game: Game) -> Function:
+    """`expand(tree, info, i, s, rng, moves, probs)`: give node `i`, at position `s`, its children; False: no room."""
+    legal, odds, blank = game.legal, game.odds or no_odds, clear(game)
+
+    def expand(tree: Any, info: Any, i: int, s: Any, rng: Any, moves: Any, probs: Any) -> bool:
+        chance = tree[i].turn == CHANCE
+        n = odds(s, moves, probs) if chance else legal(s, moves)
+        first = info[USED]
+        if first + n > tree.shape[0]:
+            return False
+        for k in range(n):
+            if chance:
+                blank(tree, first + k, moves[k], probs[k])
+            else:  # in random order, so that the first visits favour no move
+                j = k + below(rng, n - k)
+                move = moves[j]
+                moves[j] = moves[k]
+                blank(tree, first + k, move, 0.0)
+        tree[i].first = first
+        tree[i].count = n
+        info[USED] = first + n
+        return True
+
+    return expand
+
+
+def chooser(game: Game) -> Function:
+    """`pick(tree, i, c, bounds, rng)`: the child to descend to: UCB1 for a seat, the odds for chance."""
+
+    def pick(tree: Any, i: int, c: float, bounds: Any, rng: Any) -> int:
+        node = tree[i]
+        first, n, seat = node.first, node.count, node.turn
+        if seat == CHANCE:
+            u = uniform(rng)
+            for child in range(first, first + n - 1):
+                u -= tree[child].prob
+                if u < 0.0:
+                    return child
+            return first + n - 1
+        if tree[first + n - 1].visits == 0:  # children get their first visit in order
+            child = first
+            while tree[child].visits > 0:
+                child += 1
+            return child
+        low = bounds[seat, 0]
+        span = bounds[seat, 1] - low
+        scale = 1.0 / span if span > 0.0 else 0.0
+        log_visits = math.log(np.float64(node.visits))
+        best, best_child = -1e300, first
+        for child in range(first, first + n):
+            visits = np.float64(tree[child].visits)
+            value = (tree[child].total[seat] / visits - low) * scale
+            if not tree[child].proven:  # nothing is left to explore below a proven child
+                value += c * math.sqrt(log_visits / visits)
+            if value > best:
+                best, best_child = value, child
+        return best_child
+
+    return pick
+
+
+def prover(game: Game) -> Function:
+    """`prove(tree, i)`: mark node `i` proven if its children allow it; True when it is."""
+    seats, highest = game.seats, game.score_range[1]
+
+    def prove(tree: Any, i: int) -> bool:
+        node = tree[i]
+        seat, visits = node.turn, np.float64(node.visits)
+        best, best_child, every = -math.inf, -1, True
+        for child in range(node.first, node.first + node.count):
+            if not tree[child].proven:
+                every = False
+                if seat == CHANCE:
+                    return False
+            elif seat != CHANCE:
+                value = tree[child].total[seat] / tree[child].visits
+                if value > best:
+                    best, best_child = value, child
+        if seat == CHANCE:
+            for k in range(seats):
+                node.total[k] = 0.0
+                for child in range(node.first, node.first + node.count):
+                    node.total[k] += tree[child].prob * tree[child].total[k] / tree[child].visits * visits
+        elif every or best >= highest:
+            for k in range(seats):
+                node.total[k] = tree[best_child].total[k] / tree[best_child].visits * visits
+        else:
+            return False
+        node.proven = 1
+        return True
+
+    return prove
+
+
+def simulate(game: Game) -> Function:
+    """Run up to `simulations` simulations from `states[0]`; returns how many were done.
+
+    Stops early when the root is proven and, unless `frozen`, when the tree has no room for a node's children.
+    """
+    turn, play, score = game.turn, game.play, game.score
+    expand, pick, prove, finish = expander(game), chooser(game), prover(game), playout(game)
+    seats, bounded = game.seats, game.bounded
+
+    def kernel(
+        tree: Any,  # [capacity]
+        info: Any,
+        states: Any,  # [2]: the root's position and room to play in
+        simulations: int,
+        frozen: bool,
+        c: float,
+        bounds: Any,  # [seat, 2]: lowest and highest score, declared or seen so far
+        rng: Any,
+        moves: Any,
+        probs: Any,
+        scores: Any,
+        path: Any,  # [longest + 1]
+    ) -> int:
+        for done in range(simulations):
+            if tree[0].proven:
+                return done
+            copy(states[1:2], states[0:1])
+            s = states[1]
+
+            # select
+            i = 0
+            depth = 0
+            path[0] = 0
+            while not tree[i].proven:
+                if tree[i].visits == 0:
+                    t = turn(s)
+                    tree[i].turn = t
+                    if t == OVER:
+                        tree[i].proven = 1
+                    if i > 0:
+                        break
+                if tree[i].first < 0 and not expand(tree, info, i, s, rng, moves, probs):
+                    if frozen:
+                        break
+                    return done
+                i = pick(tree, i, c, bounds, rng)
+                play(s, tree[i].move)
+                depth += 1
+                path[depth] = i
+            info[DEEPEST] = max(info[DEEPEST], depth)
+
+            # evaluate
+            if tree[i].proven and tree[i].visits > 0:
+                for k in range(seats):
+                    scores[k] = tree[i].total[k] / tree[i].visits
+            else:
+                finish(s, rng, moves, probs)
+                score(s, scores)
+            if not bounded:
+                for k in range(seats):
+                    bounds[k, 0] = min(bounds[k, 0], scores[k])
+                    bounds[k, 1] = max(bounds[k, 1], scores[k])
+
+            # back up
+            for d in range(depth + 1):
+                node = tree[path[d]]
+                node.visits += 1
+                for k in range(seats):
+                    node.total[k] += scores[k]
+            if tree[i].proven:
+                d = depth - 1
+                while d >= 0 and not tree[path[d]].proven and prove(tree, path[d]):
+                    d -= 1
+        return simulations
+
+    return kernel
+
+
+def reroot(game: Game) -> Function:
+    """Make the child of the root by `move` the root and forget the rest; False when there is no such child.
+
+    Nodes that stay slide down in their order. Children stand behind their parent before and after, so one pass
+    marks what stays and one moves it.
+    """
+
+    def kernel(tree: Any, info: Any, move: int, places: Any) -> bool:
+        # places: [capacity], where each node goes; -1: nowhere
+        used = info[USED]
+        root = -1
+        for child in range(tree[0].first, tree[0].first + tree[0].count):
+            if tree[child].move == move:
+                root = child
+        if root < 0 or tree[root].visits == 0:
+            return False
+        for i in range(root, used):
+            places[i] = -1
+        places[root] = 0
+        kept = 0
+        for i in range(root, used):
+            if places[i] >= 0:
+                places[i] = kept
+                kept += 1
+                for child in range(tree[i].first, tree[i].first + tree[i].count):
+                    places[child] = 0
+        for i in range(root, used):
+            if places[i] >= 0:
+                if tree[i].first >= 0:
+                    tree[i].first = places[tree[i].first]
+                tree[places[i]] = tree[i]
+        info[USED] = kept
+        info[DEEPEST] = max(0, info[DEEPEST] - 1)
+        return True
+
+    return kernel

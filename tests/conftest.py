@@ -1,0 +1,38 @@
+"""Fixtures and markers shared by the tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """The folder of reference data that is not part of the repository; without it the test is skipped."""
+    named = os.environ.get("MEIJIN_TEST_DATA")
+    if not named:
+        pytest.skip("needs reference data: set MEIJIN_TEST_DATA to its folder")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip(f"needs reference data: MEIJIN_TEST_DATA={named} is not a folder")
+    return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests marked `gpu` where no device can be used."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if marked and not _gpu_available():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device; numba.cuda finds none"))
+
+
+def _gpu_available() -> bool:
+    # Imported here, because most runs have no such test to decide about and the import is slow.
+    try:
+        from numba import cuda
+
+        return bool(cuda.is_available())
+    except Exception:  # a driver that is broken or too old is as good as none
+        return False
