@@ -1,7 +1,7 @@
 """Meijin: play, search, learn and compare any board game.
 
-    import meijin
-    state = meijin.make("othello").start()
+import meijin
+state = meijin.make("othello").start()
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PUBLIC = {
     "rng": "meijin.core",
 }
 
-__all__ = sorted(_PUBLIC)
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from meijin.agents.catalogue import agents
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
-from meijin.core.rng import below, stream
+from meijin.core.rng import below, fresh_seed, stream
 from meijin.core.state import State
 
 
@@ -15,7 +15,7 @@ class Random(Agent):
     """Plays any legal move, all equally likely."""
 
     def __init__(self, seed: int | None = None):
-        self.seed(int(np.random.SeedSequence().entropy or 0) if seed is None else seed)
+        self.seed(fresh_seed() if seed is None else seed)
 
     def seed(self, seed: int) -> None:
         self._rng = stream(seed)

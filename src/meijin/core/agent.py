@@ -47,7 +47,7 @@ class MoveInfo:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything an agent has to say of a position. `moves` is ranked, best first; values are per seat, never negated."""
+    """What an agent has to say of a position. `moves` is ranked, best first; values are per seat, never negated."""
 
     turn: int
     moves: tuple[MoveInfo, ...]
@@ -91,5 +91,3 @@ class Agent(ABC):
 
     def __repr__(self) -> str:
         return self.name
-
-

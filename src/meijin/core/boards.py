@@ -16,6 +16,7 @@ from meijin.core.symmetry import board_symmetries
 Point = tuple[float, float]  # x to the right, y DOWN; neighbouring cells are about 1 apart
 
 _ROW = math.sqrt(3) / 2  # distance of two rows of hexagons
+_SIX = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))  # (row, column) steps; a lower row is half a cell right
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def rhombus(size: int) -> Board:
     )
     return Board(
         cells=tuple(Cell(f"{letters(c)}{r + 1}", o) for (r, c), o in zip(places, outlines, strict=True)),
-        neighbours=_lattice(places, ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))),
+        neighbours=_lattice(places, _SIX),
         kind="rhombus",
         grid=(size, size),
         grid_index=tuple(range(size * size)),
@@ -216,7 +217,7 @@ def hexagon(side: int) -> Board:
     labels += [Label(str(c + 1), at(r + 1, c)) for c, r in enumerate(ends)]
     return Board(
         cells=tuple(Cell(f"{rows[r]}{c + 1}", _hexagon_at(*at(r, c))) for r, c in places),
-        neighbours=_lattice(places, ((-1, -1), (-1, 0), (0, -1), (0, 1), (1, 0), (1, 1))),
+        neighbours=_lattice(places, _SIX),
         kind="hexagon",
         grid=(width, width),
         grid_index=tuple(r * width + c for r, c in places),
@@ -262,7 +263,9 @@ def graph(
     labels = []
     for name, (x, y) in named.items():
         dx, dy = x - middle[0], y - middle[1]
-        away = 0.5 / (math.hypot(dx, dy) or 1)
+        away = 0.5 / (math.hypot(dx, dy) or 1)  # outwards, clear of the links
+        if play == "points":
+            dx, dy, away = 1, 1, 0.42  # beside the stone, between the lines
         labels.append(Label(name, (x + dx * away, y + dy * away)))
     return Board(tuple(cells), tuple(neighbours), "graph", labels=tuple(labels))
 
@@ -312,9 +315,7 @@ def cube(size: int) -> Board:
             on_cube |= {"b": (-x, y, -half), "r": (half, y, -x), "l": (-half, y, x)}
             centres.append(on_cube[face])
     # On one face neighbours are 1 apart, around an edge 0.71; the next distance is 1.22.
-    neighbours = tuple(
-        tuple(j for j, q in enumerate(centres) if 0 < math.dist(p, q) < 1.1) for p in centres
-    )
+    neighbours = tuple(tuple(j for j, q in enumerate(centres) if 0 < math.dist(p, q) < 1.1) for p in centres)
     return Board(tuple(cells), neighbours, "cube")
 
 
@@ -329,14 +330,11 @@ def letters(i: int, *, skip_i: bool = False) -> str:
     return name
 
 
-def _lattice(
-    places: Sequence[tuple[int, int]], steps: Iterable[tuple[int, int]]
-) -> tuple[tuple[int, ...], ...]:
+def _lattice(places: Sequence[tuple[int, int]], steps: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     index = {place: i for i, place in enumerate(places)}
     ways = list(steps)
     return tuple(
-        tuple(sorted(index[r + dr, c + dc] for dr, dc in ways if (r + dr, c + dc) in index))
-        for r, c in places
+        tuple(sorted(index[r + dr, c + dc] for dr, dc in ways if (r + dr, c + dc) in index)) for r, c in places
     )
 
 

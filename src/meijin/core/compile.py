@@ -1,6 +1,6 @@
 """Compilation: plain Python rules and kernels in, native code out.
 
-A kernel is a plain function whose closure and globals reach a game's rules. `compiled` rebuilds it with every plain
+A kernel is a plain function whose closure and globals reach a game's rules. `twin` rebuilds it with every plain
 function it reaches replaced by that function's Numba twin, so the source stays ordinary Python: with `MEIJIN_JIT=0`
 the very same functions run interpreted.
 
@@ -29,8 +29,13 @@ Function = Callable[..., Any]
 #: False with MEIJIN_JIT=0: every kernel runs as plain Python, for debuggers and coverage.
 JIT = os.environ.get("MEIJIN_JIT", "1") != "0"
 
-#: Called with the name of what is about to be compiled; a front end may put a spinner here.
-on_compile: Callable[[str], AbstractContextManager[Any]] = lambda name: nullcontext()
+
+def _silent(name: str) -> AbstractContextManager[Any]:
+    return nullcontext()
+
+
+#: Entered with the name of what is about to be compiled; a front end may put a spinner here.
+on_compile: Callable[[str], AbstractContextManager[Any]] = _silent
 
 
 def cache_folder() -> Path:
@@ -147,7 +152,14 @@ class _DiskCache:
     def _path(self, sig: Any, codegen: Any) -> Path:
         import numba
 
-        parts = (self.key, str(sig), codegen.magic_tuple(), sys.version_info[:2], numba.__version__, np.__version__)
+        parts = (
+            self.key,
+            str(sig),
+            codegen.magic_tuple(),
+            sys.version_info[:2],
+            numba.__version__,
+            np.__version__,
+        )
         return Path(self.cache_path) / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -170,7 +182,7 @@ class _DiskCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             part.write_bytes(dumps(result._reduce()))
-            os.replace(part, path)
+            part.replace(path)
         except OSError:  # a full or read-only disk costs the next start its compile time, nothing else
             part.unlink(missing_ok=True)
 

@@ -255,6 +255,7 @@ def draw_svg(
     xs, ys = zip(*extent(board), strict=True)
     left, top, wide, high = min(xs) - 0.3, min(ys) - 0.3, max(xs) - min(xs) + 0.6, max(ys) - min(ys) + 0.6
     scale = size / max(wide, high)
+    letter = min(0.5, max(0.24, 0.045 * max(wide, high)))  # readable on large boards, modest on small ones
     title = f"{board.kind} board, {len(board.cells)} cells"
     if lasts:
         title += "; last move: " + " ".join(board.cells[i].name for i in sorted(lasts))
@@ -278,7 +279,7 @@ def draw_svg(
         *_joints(board, theme),
         *(_mark(board.cells[i], shown[i]) for i in sorted(marked)),
         *(_last(board.cells[i], shown[i]) for i in sorted(lasts)),
-        *(_words(label.text, label.at, 0.36, theme.ink) for label in board.labels),
+        *(_words(label.text, label.at, letter, theme.ink) for label in board.labels),
         *(_tray_name(cell, theme) for cell in board.cells if cell.tray is not None),
         "</g>",
         "</svg>",
@@ -326,9 +327,7 @@ def _piece(board: Board, cell: Cell, piece: Piece, theme: Theme) -> str:
     if piece.fill is not None:
         ink = _contrast(piece.fill)
         if len(cell.outline) == 2:
-            return (
-                f'<path d="{_path(cell.outline, close=False)}" stroke="{piece.fill}" stroke-width="{_at(0.14)}"/>'
-            )
+            return f'<path d="{_path(cell.outline, close=False)}" stroke="{piece.fill}" stroke-width="{_at(0.14)}"/>'
         if len(cell.outline) > 2 and (piece.label or board.kind == "cube"):  # a tile with round corners
             style = f'fill="{piece.fill}" stroke="{piece.fill}" stroke-width="{_at(0.12)}"'
             drawn = f'<path d="{_path(_inset(cell, 0.78))}" {style}/>'
@@ -339,7 +338,7 @@ def _piece(board: Board, cell: Cell, piece: Piece, theme: Theme) -> str:
             rim = f'stroke="{ink}" stroke-opacity="0.25" stroke-width="{_at(0.03)}"'
             drawn += _circle(cell.centre, radius, f'fill="{piece.fill}" {rim}')
     if piece.label:
-        height = min(0.52, 1.3 / _width(piece.text))
+        height = min(0.52, 1.2 / _width(piece.text))
         drawn += _words(piece.text, cell.centre, height, ink, ' font-weight="600"')
     return drawn
 
@@ -355,7 +354,9 @@ def _mark(cell: Cell, piece: Piece) -> str:
         dashes = f'stroke-width="{_at(0.1)}" stroke-dasharray="{_at(0.01)} {_at(0.25)}"'
         return f'<path class="mark" d="{_path(cell.outline, close=False)}" stroke="{_ACCENT}" {dashes}/>'
     rim = f'stroke="#ffffff" stroke-width="{_at(0.04)}"'
-    return _circle(cell.centre, 0.13, f'class="mark" fill="{_ACCENT}" {rim}')
+    x, y = cell.centre
+    aside = 0.3 if piece.label else 0  # do not cover the text
+    return _circle((x + aside, y - aside), 0.13, f'class="mark" fill="{_ACCENT}" {rim}')
 
 
 def _last(cell: Cell, piece: Piece) -> str:

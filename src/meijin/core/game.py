@@ -222,7 +222,7 @@ def _check_rule(rule: str, fn: Any, arguments: tuple[str, ...]) -> None:
 
 
 def _default_planes(game: Game) -> tuple[Function, int]:
-    """One plane a piece, the mover's pieces first, then the seats in turn order, then one plane for each seat to move."""
+    """A plane a piece, the mover's first and the other seats' in turn order, then a plane a seat: 1 for the mover's."""
     count, seats, turn, cells = len(game.pieces) - 1, game.seats, game.turn, game.cells
     table = np.zeros((seats, count + 1), np.int64)  # [mover, piece] -> plane
     for mover in range(seats):

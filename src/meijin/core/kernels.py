@@ -180,7 +180,7 @@ def perft(game: Game) -> Function:
         t = turn(s)
         if t == OVER:
             return 0
-        return odds(s, moves, probs) if t == CHANCE else legal(s, moves)  # type: ignore[no-any-return]
+        return odds(s, moves, probs) if t == CHANCE else legal(s, moves)
 
     def kernel(states: Any, depth: int, moves: Any, probs: Any, counts: Any, nexts: Any) -> int:
         # moves: [depth, branching]; counts, nexts: [depth]: the moves at each level and the next to try

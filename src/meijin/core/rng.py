@@ -5,6 +5,7 @@ The functions here are plain Python; kernels that call them are compiled for the
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ def _mix(z: int) -> int:
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
     return z ^ (z >> 31)
+
+
+def fresh_seed() -> int:
+    """A seed nobody chose."""
+    return secrets.randbits(63)
 
 
 def stream(seed: int, index: int = 0) -> Stream:

@@ -112,7 +112,9 @@ class State:
         exact = [step for step in path if isinstance(step, int)]
         if not exact:  # a set of cells was clicked: show those that changed
             clicked = {c for step in path if isinstance(step, frozenset) for c in step}
-            exact = [c for c, (a, b) in enumerate(zip(before.cells, self.cells, strict=True)) if a != b and c in clicked]
+            exact = [
+                c for c, (a, b) in enumerate(zip(before.cells, self.cells, strict=True)) if a != b and c in clicked
+            ]
         return tuple(exact)
 
     # ---- playing ----

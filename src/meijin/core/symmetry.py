@@ -67,12 +67,12 @@ def _isometries(board: Board) -> dict[str, Permutation]:
     middle = sum(raw.points) / len(raw.points)
     corners = _Corners()
     shapes = [frozenset(corners.add(z - middle) for z in outline) for outline in outlines]
-    cell_of = {shape: i for i, shape in enumerate(shapes)}
+    cell_of: dict[frozenset[int | None], int] = {shape: i for i, shape in enumerate(shapes)}
 
     found: dict[Permutation, str] = {}
     for u, mirrored in _candidates(corners.points):
         image = [corners.find(u * (z.conjugate() if mirrored else z)) for z in corners.points]
-        moved = [cell_of.get(frozenset(image[k] for k in shape)) for shape in shapes]  # type: ignore[misc]
+        moved = [cell_of.get(frozenset(image[k] for k in shape)) for shape in shapes]
         whole = tuple(i for i in moved if i is not None)
         if len(whole) == len(shapes):
             found.setdefault(whole + trays, _name(u, mirrored, board.kind))
@@ -102,7 +102,7 @@ def _name(u: complex, mirrored: bool, kind: str) -> str:
     if not mirrored:
         return f"rotate{angle:g}" if angle else "identity"
     axis = angle / 2
-    names = {0: "flip", 90: "mirror", 45: "transpose", 135: "antitranspose"}
+    names: dict[float, str] = {0: "flip", 90: "mirror", 45: "transpose", 135: "antitranspose"}
     if kind == "rhombus":  # its rows and columns meet at 60 degrees
         names = {30: "transpose", 120: "antitranspose"}
     return names.get(axis, f"mirror{axis:g}")

@@ -11,6 +11,7 @@ from meijin.core.catalogue import game
 from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
 from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.rng import below
 
 DRAW = 2
 
@@ -51,6 +52,12 @@ def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
                 moves[n] = column
                 n += 1
         return n
+
+    def sample(s: Any, rng: Any) -> int:
+        column = below(rng, width)
+        while s.filled[column] == height:
+            column = below(rng, width)
+        return column
 
     def holds(s: Any, seat: int, bit: int) -> bool:
         return (s.stones[seat, bit >> 6] >> np.uint64(bit & 63)) & one != 0
@@ -119,6 +126,7 @@ def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
         play=play,
         score=score,
         cells=cells,
+        sample=sample,
         path=lambda move: (frozenset(range(move, width * height, width)),),  # any cell of the column
         move_name=lambda move: str(move + 1),
         keeps=("mirror",),  # stones fall down, so only left and right can be exchanged

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
-from meijin.core.rng import stream
+from meijin.core.rng import fresh_seed, stream
 from meijin.core.state import State
 from meijin.search import tree as trees
 
@@ -28,6 +27,7 @@ class Tree:
     def __init__(self, game: Game, seed: int, index: int, max_nodes: int):
         self.game, self.max_nodes = game, max_nodes
         self.nodes = np.zeros(min(FIRST_NODES, max_nodes), trees.node_dtype(game.seats))
+        self.hot = np.zeros((len(self.nodes), 2), np.float32)
         self.info = np.zeros(trees.INFO_SIZE, np.int64)
         self.states = game.states(2)
         low, high = game.score_range if game.bounded else (math.inf, -math.inf)
@@ -50,7 +50,7 @@ class Tree:
         """Move the root along `moves` to `state`, keeping what is known below it."""
         kernel = self.game.kernel(trees.reroot)
         places = np.zeros(len(self.nodes), np.int32)
-        if not all(kernel(self.nodes, self.info, int(move), places) for move in moves):
+        if not all(kernel(self.nodes, self.hot, self.info, int(move), places) for move in moves):
             return False
         self.states[0] = state.record
         self.full = False
@@ -62,7 +62,7 @@ class Tree:
         done = 0
         while done < simulations and not self.nodes[0].proven:
             done += kernel(
-                self.nodes, self.info, self.states, simulations - done, self.full, c, self.bounds,
+                self.nodes, self.hot, self.info, self.states, simulations - done, self.full, c, self.bounds,
                 self.rng, self.moves, self.probs, self.scores, self.path,
             )  # fmt: skip
             if done < simulations and not self.nodes[0].proven:
@@ -76,39 +76,21 @@ class Tree:
             self.full = True
             return
         try:
-            bigger = np.zeros(size, self.nodes.dtype)
+            nodes, hot = np.zeros(size, self.nodes.dtype), np.zeros((size, 2), np.float32)
         except MemoryError:
             self.full = True
             return
-        bigger[: self.info[trees.USED]] = self.nodes[: self.info[trees.USED]]
-        self.nodes = bigger
+        nodes[: len(self.nodes)], hot[: len(self.nodes)] = self.nodes, self.hot
+        self.nodes, self.hot = nodes, hot
 
     def children(self, i: int) -> range:
         node = self.nodes[i]
         return range(int(node.first), int(node.first) + int(node.count))
 
-    def best_child(self, i: int) -> int | None:
-        """The most visited child of a node where a seat moves; one that proves the node comes first."""
-        node = self.nodes[i]
-        seat = int(node.turn)
-        visited = [child for child in self.children(i) if self.nodes[child].visits > 0]
-        if seat < 0 or not visited:
-            return None
-
-        def key(child: int) -> tuple[bool, int, float]:
-            info = self.nodes[child]
-            value = info.total[seat] / info.visits
-            return bool(node.proven and info.proven and value >= node.total[seat] / node.visits), int(info.visits), value
-
-        return max(visited, key=key)
-
     def line(self, i: int) -> tuple[Move, ...]:
         """The expected continuation below node `i`, until chance decides or statistics end."""
-        moves: list[Move] = []
-        while (child := self.best_child(i)) is not None:
-            moves.append(self.game.moves[self.nodes[child].move])
-            i = child
-        return tuple(moves)
+        length = self.game.kernel(trees.line)(self.nodes, i, self.path)
+        return tuple(self.game.moves[move] for move in self.path[:length].tolist())
 
 
 class MCTS(Agent):
@@ -134,22 +116,25 @@ class MCTS(Agent):
         self.limit = Limit(seconds, simulations)
         self.c, self.threads, self.memory_mb = float(c), threads, memory_mb
         self._trees: list[Tree] = []
-        self._at: tuple[Game, bytes, tuple[Move, ...]] | None = None  # where the trees' roots stand
-        self.seed(int(np.random.SeedSequence().entropy or 0) if seed is None else seed)
+        self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the trees' roots stand
+        self.seed(fresh_seed() if seed is None else seed)
 
     def seed(self, seed: int) -> None:
-        self._seed, self._trees, self._at = seed, [], None
+        self._seed, self._at = seed, None
+        for k, tree in enumerate(self._trees):
+            tree.rng = stream(seed, k)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
         if state.turn < 0:
-            raise MeijinError("there is nothing to search: " + ("chance moves" if state.is_chance else "the game is over"))
+            raise MeijinError(
+                "there is nothing to search: " + ("chance moves" if state.is_chance else "the game is over")
+            )
         began = time.perf_counter()
         self._set_roots(state)
         limit = limit.over(self.limit)
         deadline = math.inf if limit.seconds is None else began + limit.seconds
         shares = [
-            None if limit.simulations is None else (limit.simulations + k) // self.threads
-            for k in range(self.threads)
+            None if limit.simulations is None else (limit.simulations + k) // self.threads for k in range(self.threads)
         ]
         if self.threads == 1:
             done = self._work(self._trees[0], shares[0], deadline)
@@ -164,21 +149,21 @@ class MCTS(Agent):
 
     def _set_roots(self, state: State) -> None:
         """Reuse the trees if the state continues the one searched last, else plant new ones."""
-        here = (state.game, state.origin, state.history)
-        if not self._trees or self._at is None or self._at[0] is not state.game:
-            node_bytes = trees.node_dtype(state.game.seats).itemsize
+        if not self._trees or self._trees[0].game is not state.game:
+            node_bytes = trees.node_bytes(state.game.seats)
             room = int(self.memory_mb * 1e6 / node_bytes / self.threads)
             max_nodes = max(room, 1 + state.game.num_moves)  # the root's children always fit
             self._trees = [Tree(state.game, self._seed, k, max_nodes) for k in range(self.threads)]
-            follow: tuple[Move, ...] | None = None
-        else:
-            _, origin, past = self._at
-            n = len(past)
-            follow = state.history[n:] if origin == state.origin and state.history[:n] == past else None
+            self._at = None
+        follow: tuple[Move, ...] | None = None
+        if self._at is not None:
+            origin, past = self._at
+            if origin == state.origin and state.history[: len(past)] == past:
+                follow = state.history[len(past) :]
         for tree in self._trees:
             if follow is None or not tree.follow(state, follow):
                 tree.reset(state)
-        self._at = here
+        self._at = (state.origin, state.history)
 
     def _work(self, tree: Tree, simulations: int | None, deadline: float) -> int:
         if deadline == math.inf and simulations is not None:
@@ -197,44 +182,26 @@ class MCTS(Agent):
         return done
 
     def _report(self, state: State, simulations: int, seconds: float) -> Analysis:
-        seat, seats, game = state.turn, state.game.seats, state.game
-        proof = next((tree for tree in self._trees if tree.nodes[0].proven), None)
-        merged: dict[Move, tuple[int, Any, bool, Tree, int]] = {}  # visits, total, proven, a tree that knows, node
+        game, seat = state.game, state.turn
+        merged: dict[Move, _Merged] = {}
         for tree in self._trees:
             for child in tree.children(0):
-                node = tree.nodes[child]
-                move = game.moves[node.move]
-                visits, total, proven = int(node.visits), node.total.copy(), bool(node.proven)
-                old = merged.get(move)
-                if old is None or (proven and not old[2]):
-                    visits += old[0] if old else 0
-                    merged[move] = (visits, total * (visits / max(1, int(node.visits))) if proven else total, proven, tree, child)
-                elif old[2]:
-                    merged[move] = (old[0] + visits, old[1] * ((old[0] + visits) / max(1, old[0])), *old[2:])
-                else:
-                    merged[move] = (old[0] + visits, old[1] + total, *old[2:])
-        roots = [tree.nodes[0] for tree in ([proof] if proof else self._trees)]
-        root_visits = sum(int(root.visits) for root in roots)
-        value = tuple(sum(float(root.total[k]) for root in roots) / max(1, root_visits) for k in range(seats))
-
-        infos = []
-        for move, (visits, total, proven, tree, child) in merged.items():
-            mean = tuple(float(t) / visits for t in total) if visits else None
-            pv = (move, *tree.line(child)) if visits else (move,)
-            infos.append(MoveInfo(move, visits, None, mean, proven, pv))
-
-        lowest = game.score_range[0]
+                merged.setdefault(game.moves[tree.nodes[child].move], _Merged(game.seats)).add(tree, child)
+        proof = next((tree for tree in self._trees if tree.nodes[0].proven), None)
+        root = _Merged(game.seats)
+        for tree in [proof] if proof else self._trees:
+            root.add(tree, 0)
+        value = root.value
 
         def rank(info: MoveInfo) -> tuple[bool, bool, int, float, int]:
             mine = info.value[seat] if info.value else -math.inf
-            keeps = bool(proof) and info.proven and mine >= value[seat]
-            lost = info.proven and mine <= lowest
+            keeps = proof is not None and info.proven and value is not None and mine >= value[seat]
+            lost = info.proven and mine <= game.score_range[0]
             return keeps, not lost, info.visits or 0, mine, -info.move
 
-        infos.sort(key=rank, reverse=True)
         return Analysis(
             turn=seat,
-            moves=tuple(infos),
+            moves=tuple(sorted((m.info(move) for move, m in merged.items()), key=rank, reverse=True)),
             value=value,
             proven=proof is not None,
             simulations=simulations,
@@ -245,3 +212,31 @@ class MCTS(Agent):
         )
 
 
+class _Merged:
+    """One node's statistics added up over several trees; a proof in one of them stands for all."""
+
+    def __init__(self, seats: int):
+        self.visits, self.total, self.exact = 0, np.zeros(seats), False
+        self._source: tuple[Tree, int] | None = None  # the tree that knows most of it, and the node there
+        self._most = -1
+
+    def add(self, tree: Tree, i: int) -> None:
+        node = tree.nodes[i]
+        visits = int(node.visits)
+        if node.proven and not self.exact:
+            self.exact, self.total, self._most = True, node.total * (1 + self.visits / visits), -1
+        elif self.exact:
+            self.total *= 1 + visits / self.visits
+        else:
+            self.total += node.total
+        self.visits += visits
+        if visits > self._most and (node.proven or not self.exact):
+            self._source, self._most = (tree, i), visits
+
+    @property
+    def value(self) -> tuple[float, ...] | None:
+        return tuple(float(t) / self.visits for t in self.total) if self.visits else None
+
+    def info(self, move: Move) -> MoveInfo:
+        line = self._source[0].line(self._source[1]) if self._source else ()
+        return MoveInfo(move, self.visits, None, self.value, self.exact, (move, *line))

@@ -20,6 +20,10 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds, playout
 from meijin.core.rng import below, uniform
 
+# Selection reads two numbers of every child, so they stand together in an array of their own, `hot`: [node, 2].
+MEAN = 0  # mean score for the seat that chooses this node
+URGE = 1  # 1/sqrt(visits); 0 once proven, as there is nothing left to explore
+
 # Slots of a tree's `info`.
 USED = 0  # nodes in use
 DEEPEST = 1  # plies of the longest path descended
@@ -38,6 +42,11 @@ def node_dtype(seats: int) -> np.dtype[Any]:
         ("proven", "i1"),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def node_bytes(seats: int) -> int:
+    """What one node costs in memory, `hot` included."""
+    return node_dtype(seats).itemsize + 2 * 4
 
 
 def clear(game: Game) -> Function:
@@ -86,9 +95,9 @@ def expander(game: Game) -> Function:
 
 
 def chooser(game: Game) -> Function:
-    """`pick(tree, i, c, bounds, rng)`: the child to descend to: UCB1 for a seat, the odds for chance."""
+    """`pick(tree, hot, i, c, bounds, rng)`: the child to descend to: UCB1 for a seat, the odds for chance."""
 
-    def pick(tree: Any, i: int, c: float, bounds: Any, rng: Any) -> int:
+    def pick(tree: Any, hot: Any, i: int, c: float, bounds: Any, rng: Any) -> int:
         node = tree[i]
         first, n, seat = node.first, node.count, node.turn
         if seat == CHANCE:
@@ -103,21 +112,28 @@ def chooser(game: Game) -> Function:
             while tree[child].visits > 0:
                 child += 1
             return child
-        low = bounds[seat, 0]
-        span = bounds[seat, 1] - low
-        scale = 1.0 / span if span > 0.0 else 0.0
-        log_visits = math.log(np.float64(node.visits))
-        best, best_child = -1e300, first
+        # UCB1 on scores scaled to 0..1, multiplied by the span of the scores: the order is the same.
+        bonus = c * (bounds[seat, 1] - bounds[seat, 0]) * math.sqrt(math.log(np.float64(node.visits)))
+        best, best_child = -math.inf, first
         for child in range(first, first + n):
-            visits = np.float64(tree[child].visits)
-            value = (tree[child].total[seat] / visits - low) * scale
-            if not tree[child].proven:  # nothing is left to explore below a proven child
-                value += c * math.sqrt(log_visits / visits)
+            value = hot[child, MEAN] + bonus * hot[child, URGE]
             if value > best:
                 best, best_child = value, child
         return best_child
 
     return pick
+
+
+def refresher(game: Game) -> Function:
+    """`refresh(tree, hot, i, seat)`: bring `hot` up to date for node `i`, which `seat` chooses."""
+
+    def refresh(tree: Any, hot: Any, i: int, seat: int) -> None:
+        node = tree[i]
+        visits = np.float64(node.visits)
+        hot[i, MEAN] = node.total[seat] / visits
+        hot[i, URGE] = 0.0 if node.proven else 1.0 / math.sqrt(visits)
+
+    return refresh
 
 
 def prover(game: Game) -> Function:
@@ -159,11 +175,12 @@ def simulate(game: Game) -> Function:
     Stops early when the root is proven and, unless `frozen`, when the tree has no room for a node's children.
     """
     turn, play, score = game.turn, game.play, game.score
-    expand, pick, prove, finish = expander(game), chooser(game), prover(game), playout(game)
+    expand, pick, prove, refresh, finish = expander(game), chooser(game), prover(game), refresher(game), playout(game)
     seats, bounded = game.seats, game.bounded
 
     def kernel(
         tree: Any,  # [capacity]
+        hot: Any,  # [capacity, 2]
         info: Any,
         states: Any,  # [2]: the root's position and room to play in
         simulations: int,
@@ -198,7 +215,7 @@ def simulate(game: Game) -> Function:
                     if frozen:
                         break
                     return done
-                i = pick(tree, i, c, bounds, rng)
+                i = pick(tree, hot, i, c, bounds, rng)
                 play(s, tree[i].move)
                 depth += 1
                 path[depth] = i
@@ -217,15 +234,17 @@ def simulate(game: Game) -> Function:
                     bounds[k, 1] = max(bounds[k, 1], scores[k])
 
             # back up
-            for d in range(depth + 1):
-                node = tree[path[d]]
+            proven = tree[i].proven != 0
+            for d in range(depth, -1, -1):
+                i = path[d]
+                node = tree[i]
                 node.visits += 1
                 for k in range(seats):
                     node.total[k] += scores[k]
-            if tree[i].proven:
-                d = depth - 1
-                while d >= 0 and not tree[path[d]].proven and prove(tree, path[d]):
-                    d -= 1
+                if d < depth and proven:
+                    proven = prove(tree, i)
+                if d > 0 and tree[path[d - 1]].turn >= 0:
+                    refresh(tree, hot, i, tree[path[d - 1]].turn)
         return simulations
 
     return kernel
@@ -238,7 +257,7 @@ def reroot(game: Game) -> Function:
     marks what stays and one moves it.
     """
 
-    def kernel(tree: Any, info: Any, move: int, places: Any) -> bool:
+    def kernel(tree: Any, hot: Any, info: Any, move: int, places: Any) -> bool:
         # places: [capacity], where each node goes; -1: nowhere
         used = info[USED]
         root = -1
@@ -262,8 +281,36 @@ def reroot(game: Game) -> Function:
                 if tree[i].first >= 0:
                     tree[i].first = places[tree[i].first]
                 tree[places[i]] = tree[i]
+                hot[places[i], MEAN] = hot[i, MEAN]
+                hot[places[i], URGE] = hot[i, URGE]
         info[USED] = kept
         info[DEEPEST] = max(0, info[DEEPEST] - 1)
         return True
+
+    return kernel
+
+
+def line(game: Game) -> Function:
+    """Write the best moves one after the other from node `i` on; returns how many, ending at chance and at leaves."""
+
+    def kernel(tree: Any, i: int, out: Any) -> int:
+        n = 0
+        while tree[i].turn >= 0 and n < out.shape[0]:
+            node = tree[i]
+            seat = node.turn
+            value = node.total[seat] / node.visits
+            found, most = -1, 0.0
+            for child in range(node.first, node.first + node.count):
+                weight = np.float64(tree[child].visits)  # the most visited, unless a proof says better
+                if weight > 0.0 and node.proven and tree[child].proven and tree[child].total[seat] / weight >= value:
+                    weight += 4294967296.0
+                if weight > most:
+                    found, most = child, weight
+            if found < 0:
+                break
+            out[n] = tree[found].move
+            n += 1
+            i = found
+        return n
 
     return kernel

@@ -1,0 +1,5 @@
+"""`python -m meijin`."""
+
+from meijin.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""What the commands share: files to load, positions to begin from, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meijin.cli.console import announce_compiling
+from meijin.core.agent import Limit
+from meijin.core.catalogue import games, make
+from meijin.core.errors import MeijinError
+
+if TYPE_CHECKING:
+    from meijin.core.game import Game
+    from meijin.core.registry import Entry
+    from meijin.core.state import State
+
+
+def prepare(load: Sequence[Path]) -> list[Entry[Any]]:
+    """Get ready to run: returns what the files to load registered."""
+    from meijin.agents.catalogue import agents
+    from meijin.core.registry import load_file
+
+    announce_compiling()
+    return [entry for path in load for entry in load_file(path, games, agents)]
+
+
+def position(game: Game, moves: str) -> State:
+    """The position after a line of moves from the start."""
+    from meijin.core.state import State
+
+    state = State(game)
+    try:
+        return state.play_line(moves)
+    except MeijinError as error:
+        raise type(error)(f"--moves '{moves}': {error}") from None
+
+
+def limit(seconds: float | None, simulations: int | None) -> Limit:
+    return Limit(seconds=seconds, simulations=simulations)
+
+
+__all__ = ["games", "limit", "make", "position", "prepare"]

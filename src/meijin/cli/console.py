@@ -1,0 +1,116 @@
+"""The terminal: consoles, the line that says what is going on, JSON, and work that Ctrl-C can end."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+T = TypeVar("T")
+
+
+def out() -> Console:
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def err() -> Console:
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """An empty table in the house style; the columns in `right` hold numbers."""
+    made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right)
+    return made
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no nan and no infinity: null says that there is no number."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+# ---- what is going on ----
+
+_tell: list[Callable[[str], None]] = []  # how to show a message, where a spinner or a progress bar is running
+_said: list[str] = []  # the messages, the latest is shown
+
+
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Show a message on stderr while something runs, if a person is looking."""
+    if _tell:
+        with _saying(message):
+            yield
+        return
+    console = err()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(message) as status, telling(status.update), _saying(message):
+        yield
+
+
+@contextmanager
+def telling(show: Callable[[str], None]) -> Iterator[None]:
+    """Have the messages of `busy` shown by a display that is already running."""
+    _tell.append(show)
+    try:
+        yield
+    finally:
+        _tell.pop()
+
+
+@contextmanager
+def _saying(message: str) -> Iterator[None]:
+    _said.append(message)
+    _tell[-1](message)
+    try:
+        yield
+    finally:
+        _said.pop()
+        if _tell:
+            _tell[-1](_said[-1] if _said else "")
+
+
+def announce_compiling() -> None:
+    """Say so when compiling makes a person wait."""
+    from meijin.core import compile as compiling
+
+    compiling.on_compile = lambda name: busy(
+        f"compiling {name.rsplit('-', 1)[0]} for this machine (once; a few seconds)"
+    )
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run work so that Ctrl-C ends the program at once: compiled code does not look at signals itself."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]

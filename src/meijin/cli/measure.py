@@ -1,0 +1,187 @@
+"""`meijin perft` and `meijin bench`: counting and speed."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from meijin.cli.common import make, position, prepare
+from meijin.cli.console import busy, interruptible, out, print_json, table
+from meijin.core import kernels
+from meijin.core.errors import BadParameter
+from meijin.core.game import Game
+from meijin.core.rng import stream
+from meijin.core.state import State
+from meijin.search.mcts import MCTS
+
+DEPTHS = 100  # more plies than anybody can wait for
+SEARCH = 10_000  # simulations of the search that is timed
+SEARCHES = 3  # at least; the median tells
+GPU_THREADS = 1 << 17
+
+
+def perft(name: str, depth: int, moves: str, load: Sequence[Path], as_json: bool) -> None:
+    if not 1 <= depth <= DEPTHS:
+        raise BadParameter(f"--depth {depth}: choose from 1 to {DEPTHS}")
+    prepare(load)
+    game = make(name)
+    state = position(game, moves)
+    _count(state, 1)  # compiles, so that depth 1 is not charged for it
+    rows: list[tuple[int, float]] = []
+    for plies in range(1, depth + 1):
+        began = time.perf_counter()
+        with busy(f"counting lines of {plies} plies"):
+            nodes = interruptible(lambda plies=plies: _count(state, plies))  # type: ignore[misc]
+        rows.append((nodes, time.perf_counter() - began))
+    if as_json:
+        print_json(
+            {
+                "game": str(game),
+                "moves": [move.name for move in state.history],
+                "nodes": [nodes for nodes, _ in rows],
+                "seconds": [seconds for _, seconds in rows],
+            }
+        )
+        return
+    shown = table("depth", "nodes", "seconds", "nodes/s", right=("depth", "nodes", "seconds", "nodes/s"))
+    for plies, (nodes, seconds) in enumerate(rows, 1):
+        # Below a millisecond the clock says more of Python than of the game.
+        rate = brief(nodes / seconds) if seconds > 0.001 else "-"
+        shown.add_row(str(plies), f"{nodes:,}", f"{seconds:.3f}", rate)
+    console = out()
+    console.print(Text(game.title, "bold"))
+    console.print(shown)
+
+
+def _count(state: State, depth: int) -> int:
+    game = state.game
+    states = game.states(depth + 1)
+    states[0] = state.record
+    moves = np.zeros((depth, game.branching or 1), np.int32)
+    _, probs = kernels.buffers(game)
+    counts, nexts = np.zeros(depth, np.int64), np.zeros(depth, np.int64)
+    return int(game.kernel(kernels.perft)(states, depth, moves, probs, counts, nexts))
+
+
+def bench(
+    name: str, seconds: float, device: str, threads: int | None, load: Sequence[Path], as_json: bool
+) -> None:
+    if device not in ("cpu", "cuda"):
+        raise BadParameter(f"--device {device}: choose cpu or cuda")
+    if not 0 < seconds <= 3600:
+        raise BadParameter(f"--seconds {seconds:g}: measure for more than 0 and at most 3600 seconds")
+    most = 256 if device == "cpu" else 1 << 24
+    if threads is not None and not 1 <= threads <= most:
+        raise BadParameter(f"--threads {threads}: choose from 1 to {most} on {device}")
+    prepare(load)
+    game = make(name)
+    playouts = None
+    if device == "cuda":
+        from meijin.core import cuda
+
+        cuda.require()
+        threads = threads or GPU_THREADS
+        with busy(f"playing random games of {game} on the GPU"):
+            moves = interruptible(lambda: _gpu_moves(game, seconds, threads))
+        machine = _gpu_name()
+    else:
+        threads = threads or 1
+        with busy(f"playing random games of {game}"):
+            moves = interruptible(lambda: _cpu_moves(game, seconds, threads))
+        with busy(f"searching {game} with {SEARCH:,} simulations"):
+            playouts = interruptible(lambda: _playouts(game, seconds, threads))
+        machine = _cpu_name()
+    if as_json:
+        print_json(
+            {
+                "game": str(game),
+                "moves_per_second": moves,
+                "playouts_per_second": playouts,
+                "threads": threads,
+                "device": device,
+                "machine": machine,
+            }
+        )
+        return
+    shown = table("", "a second", right=("a second",))
+    shown.add_row("random moves", Text(brief(moves), "bold"))
+    if playouts is not None:
+        shown.add_row(f"MCTS playouts ({SEARCH:,} from the start)", Text(brief(playouts), "bold"))
+    console = out()
+    where = f"{threads:,} thread{'s' * (threads > 1)} on {machine}"
+    console.print(Text.assemble((game.title, "bold"), (f"  {where}", "dim")))
+    console.print(shown)
+
+
+def _cpu_moves(game: Game, seconds: float, threads: int) -> float:
+    """Random moves a second: every thread plays whole games in its own record until the time is up."""
+    kernel = game.kernel(kernels.random_games)
+
+    def work(thread: int, deadline: float) -> int:
+        states, rng, (moves, probs) = game.states(1), stream(1, thread), kernels.buffers(game)
+        scores, totals = np.zeros(game.seats), np.zeros(game.seats)
+        plies, games = 0, 1
+        while (before := time.perf_counter()) < deadline:
+            plies += kernel(states, games, rng, moves, probs, scores, totals)
+            if time.perf_counter() - before < 0.01:  # a call to Python costs microseconds; let each do much
+                games *= 2
+        return plies
+
+    work(0, time.perf_counter() + 0.02)  # compiles; the clock starts afterwards
+    with ThreadPoolExecutor(threads) as pool:
+        began = time.perf_counter()
+        plies = sum(pool.map(lambda thread: work(thread, began + seconds), range(threads)))
+        return plies / (time.perf_counter() - began)
+
+
+def _playouts(game: Game, seconds: float, threads: int) -> float:
+    """Playouts a second of a search from the start: the median of searches, each with a fresh tree."""
+    state = State(game).roll(stream(1))
+    rates: list[float] = []
+    MCTS(simulations=10 * threads, threads=threads, seed=1).analyse(state)  # compiles
+    began = time.perf_counter()
+    while len(rates) < SEARCHES or time.perf_counter() - began < seconds:
+        analysis = MCTS(simulations=SEARCH, threads=threads, seed=len(rates)).analyse(state)
+        rates.append(analysis.simulations / max(analysis.seconds, 1e-9))
+    return statistics.median(rates)
+
+
+def _gpu_moves(game: Game, seconds: float, threads: int) -> float:
+    from meijin.core import cuda
+
+    _, _, once = cuda.random_games(game, threads, 1, 1)
+    plies, _, took = cuda.random_games(game, threads, max(1, int(seconds / max(once, 1e-6))), 1)
+    return plies / took
+
+
+def _gpu_name() -> str:
+    from numba import cuda as device
+
+    name: Any = getattr(device.get_current_device(), "name", "GPU")
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def _cpu_name() -> str:
+    try:
+        for row in Path("/proc/cpuinfo").read_text().splitlines():
+            if row.startswith("model name"):
+                return row.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def brief(rate: float) -> str:
+    """A large number with the digits that count: 63.1 M."""
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if rate >= size:
+            return f"{rate / size:.{2 if rate < 10 * size else 1 if rate < 100 * size else 0}f}{unit}"
+    return f"{rate:.0f}"

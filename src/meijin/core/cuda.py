@@ -1,0 +1,162 @@
+"""The CUDA driver: the same rule functions, compiled for the GPU, one thread a game.
+
+Without a GPU the kernels run under Numba's simulator (NUMBA_ENABLE_CUDASIM=1), interpreted, for tests.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from meijin.core import compile as compiling
+from meijin.core import kernels
+from meijin.core.compile import Function, linked
+from meijin.core.errors import NoDevice
+from meijin.core.game import OVER, Game
+from meijin.core.rng import streams
+
+BLOCK = 128  # threads a block
+
+cuda: Any = None  # the module numba.cuda once `_module` has loaded it; kernels name it so for the simulator's sake
+
+
+@cache
+def _module() -> Any:
+    global cuda  # noqa: PLW0603
+    # numba-cuda up to 0.30 asks NumPy for names that NumPy 2.5 dropped.
+    for old, new in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
+        if old not in vars(np):
+            setattr(np, old, getattr(np, new))
+    cuda = import_module("numba.cuda")
+    return cuda
+
+
+def simulated() -> bool:
+    """Whether Numba's CUDA simulator stands in for a device."""
+    from numba import config
+
+    return bool(vars(config)["ENABLE_CUDASIM"])
+
+
+def problem() -> str | None:
+    """Why no GPU can be used; None when one can."""
+    try:
+        if _module().is_available():
+            return None
+        return "numba.cuda finds no device or driver"
+    except Exception as error:  # a broken driver or package is as good as none, but its reason is worth showing
+        return f"numba.cuda does not load ({error})"
+
+
+def available() -> bool:
+    return problem() is None
+
+
+def require() -> None:
+    """Raise NoDevice unless a GPU can be used."""
+    if why := problem():
+        raise NoDevice(
+            f"no GPU can be used: {why}. Install the `gpu` extra (pip install 'meijin[gpu]') and an NVIDIA driver, "
+            "or leave the device at cpu"
+        )
+
+
+def device_kernel(game: Game, maker: Any) -> Any:
+    """The CUDA kernel that `maker` specialises to a game; under the simulator its functions stay interpreted."""
+    require()
+    if (maker, "cuda") not in game._kernels:
+        plain = maker(game)
+        game._kernels[maker, "cuda"] = _module().jit(plain if simulated() else linked(plain))
+    return game._kernels[maker, "cuda"]
+
+
+def _locals(game: Game) -> tuple[Any, int, int]:
+    """The record's type and the buffer sizes as a kernel's `local.array` wants them."""
+    from numba import from_dtype
+
+    assert game.branching is not None
+    record = game.dtype if simulated() else from_dtype(game.dtype)
+    return record, game.branching, game.branching if game.chance else 1
+
+
+def walks(game: Game) -> Function:
+    """Thread i plays the first `plies` plies of a random game in record i with stream i."""
+    _, most_moves, most_odds = _locals(game)
+    begin, turn, play, pick = game.start, game.turn, game.play, kernels.picker(game)
+
+    def kernel(states: Any, plies: int, rngs: Any) -> None:
+        i = cuda.grid(1)
+        if i < states.shape[0]:
+            moves = cuda.local.array(most_moves, np.int32)
+            probs = cuda.local.array(most_odds, np.float64)
+            s = states[i]
+            begin(s)
+            for _ in range(plies):
+                t = turn(s)
+                if t == OVER:
+                    break
+                play(s, pick(s, t, rngs[i], moves, probs))
+
+    return kernel
+
+
+def games(game: Game) -> Function:
+    """Thread i plays `count` random games with stream i in memory of its own."""
+    record, most_moves, most_odds = _locals(game)
+    seats, begin, score, run = game.seats, game.start, game.score, kernels.playout(game)
+
+    def kernel(count: int, rngs: Any, plies: Any, totals: Any) -> None:
+        i = cuda.grid(1)
+        if i < rngs.shape[0]:
+            moves = cuda.local.array(most_moves, np.int32)
+            probs = cuda.local.array(most_odds, np.float64)
+            scores = cuda.local.array(seats, np.float64)
+            rng = cuda.local.array(1, np.uint64)
+            state = cuda.local.array(1, record)
+            rng[0] = rngs[i, 0]
+            s = state[0]
+            n = 0
+            for k in range(seats):
+                totals[i, k] = 0.0
+            for _ in range(count):
+                begin(s)
+                n += run(s, rng, moves, probs)
+                score(s, scores)
+                for k in range(seats):
+                    totals[i, k] += scores[k]
+            plies[i] = n
+            rngs[i, 0] = rng[0]
+
+    return kernel
+
+
+def _launch(kernel: Any, threads: int, *args: Any) -> None:
+    kernel[(threads + BLOCK - 1) // BLOCK, min(BLOCK, threads)](*args)
+    _module().synchronize()
+
+
+def random_walks(game: Game, count: int, plies: int, seed: int) -> Any:
+    """`count` positions after at most `plies` random plies; equal to `kernels.random_walks` with the same streams."""
+    kernel = device_kernel(game, walks)
+    states, rngs = cuda.to_device(game.states(count)), cuda.to_device(streams(seed, count))
+    with compiling.on_compile(f"{game.name}-cuda"):
+        _launch(kernel, count, states, plies, rngs)
+    return states.copy_to_host()
+
+
+def random_games(game: Game, threads: int, count: int, seed: int) -> tuple[int, Any, float]:
+    """Play `count` games on each of `threads` threads: plies, score totals by seat, seconds without compiling."""
+    kernel = device_kernel(game, games)
+    rngs = cuda.to_device(streams(seed, threads))
+    plies = cuda.to_device(np.zeros(threads, np.int64))
+    totals = cuda.to_device(np.zeros((threads, game.seats)))
+    with compiling.on_compile(f"{game.name}-cuda"):
+        _launch(kernel, threads, 1, rngs, plies, totals)
+    began = time.perf_counter()
+    _launch(kernel, threads, count, rngs, plies, totals)
+    seconds = time.perf_counter() - began
+    return int(plies.copy_to_host().sum()), totals.copy_to_host().sum(axis=0), seconds

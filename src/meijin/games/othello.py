@@ -1,0 +1,216 @@
+"""Othello: enclose lines of the other colour to turn them; most discs win."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from meijin.core.bits import count, lowest, nth, without_lowest
+from meijin.core.boards import square
+from meijin.core.catalogue import game
+from meijin.core.drawing import Piece
+from meijin.core.errors import BadParameter
+from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.rng import below
+
+BLACK, WHITE = 0, 1  # the seats; black begins
+
+
+@game("othello", title="Othello")
+def othello(size: int = 8) -> Game:
+    """Place discs that enclose lines of the other colour, and turn those. Moves are cells, a1 at the top left.
+
+    Who can turn nothing must pass; when neither can turn anything the game is over, and most discs win.
+    """
+    check_sizes(size=(size, 4, 10))
+    if size % 2:
+        raise BadParameter(f"size={size}: the start fills the middle four cells; choose an even number")
+    area = size * size
+    skip = area  # the move "pass"
+    steps = (1, size - 1, size, size + 1, -1, 1 - size, -size, -1 - size)  # from a cell to its eight neighbours
+
+    # ---- sets of cells: pairs of words, bit i for cell i; up to 8 x 8 the second is 0, and compiled away ----
+
+    words = (area + 63) // 64
+    zero, one = np.uint64(0), np.uint64(1)
+
+    def cell_set(cells: Iterable[int]) -> tuple[np.uint64, np.uint64]:
+        bits = sum(1 << cell for cell in cells)
+        return np.uint64(bits & 0xFFFFFFFFFFFFFFFF), np.uint64(bits >> 64)
+
+    def load(field: Any) -> Any:
+        return field[0], field[1] if words > 1 else zero
+
+    def store(field: Any, a: Any) -> None:
+        field[0] = a[0]
+        if words > 1:
+            field[1] = a[1]
+
+    def single(cell: int) -> Any:
+        bit = one << np.uint64(cell & 63)
+        return (bit, zero) if words == 1 or cell < 64 else (zero, bit)
+
+    def both(a: Any, b: Any) -> Any:
+        return a[0] & b[0], a[1] & b[1]
+
+    def either(a: Any, b: Any) -> Any:
+        return a[0] | b[0], a[1] | b[1]
+
+    def without(a: Any, b: Any) -> Any:
+        return a[0] & ~b[0], a[1] & ~b[1]
+
+    def some(a: Any) -> bool:
+        return (a[0] | a[1]) != 0
+
+    def number(a: Any) -> int:
+        return count(a[0]) + count(a[1])
+
+    def shifted(a: Any, step: int) -> Any:
+        """Every cell's neighbour. What leaves the top or bottom is off the board, what leaves a side wraps around."""
+        if step > 0:
+            k, rest = np.uint64(step), np.uint64(64 - step)
+            return a[0] << k, (a[1] << k) | (a[0] >> rest) if words > 1 else zero
+        k, rest = np.uint64(-step), np.uint64(64 + step)
+        return (a[0] >> k) | (a[1] << rest) if words > 1 else a[0] >> k, a[1] >> k
+
+    board = cell_set(range(area))
+    inside = cell_set(cell for cell in range(area) if 0 < cell % size < size - 1)  # not on the left and right edges
+    nowhere = cell_set(())
+    corners = tuple(  # with the three cells beside each
+        (cell_set((at,)), cell_set((at + right, at + down, at + right + down)))
+        for at, right, down in (
+            (0, 1, size),
+            (size - 1, -1, size),
+            (area - size, 1, -size),
+            (area - 1, -1, -size),
+        )
+    )
+    middle = area // 2 + size // 2  # the cell right below the centre
+    first_black = cell_set((middle - 1, middle - size))
+    first_white = cell_set((middle, middle - 1 - size))
+
+    # ---- the rules ----
+
+    state = np.dtype(
+        [
+            ("discs", "u8", (2, words)),  # [seat]
+            ("open", "u8", (words,)),  # where the mover may place; if nowhere, it must pass
+            ("turn", "i1"),
+        ],
+        align=True,
+    )
+
+    def chain(a: Any, theirs: Any, step: int) -> Any:
+        """The unbroken lines of their discs that begin next to a cell of `a` and run in one direction."""
+        if abs(step) != size:
+            theirs = both(theirs, inside)  # so no line wraps around a side: one that reaches it encloses nothing
+        pairs = both(theirs, shifted(theirs, step))
+        line = both(theirs, shifted(a, step))
+        line = either(line, both(theirs, shifted(line, step)))
+        for _ in range(size // 2 - 2):  # lines are up to 2 long here and grow by 2, up to size - 2
+            line = either(line, both(pairs, shifted(line, 2 * step)))
+        return line
+
+    def places(mine: Any, theirs: Any) -> Any:
+        """Where a disc would enclose some of theirs."""
+        found = nowhere
+        for step in steps:
+            found = either(found, shifted(chain(mine, theirs, step), step))
+        return both(without(found, either(mine, theirs)), board)
+
+    def start(s: Any) -> None:
+        store(s.discs[BLACK], first_black)
+        store(s.discs[WHITE], first_white)
+        store(s.open, places(first_black, first_white))
+        s.turn = BLACK
+
+    def turn(s: Any) -> int:
+        return s.turn
+
+    def legal(s: Any, moves: Any) -> int:
+        n = 0
+        for w in range(words):
+            left = s.open[w]
+            while left != 0:
+                moves[n] = 64 * w + lowest(left)
+                left = without_lowest(left)
+                n += 1
+        if n == 0:
+            moves[0] = skip
+            n = 1
+        return n
+
+    def sample(s: Any, rng: Any) -> int:
+        low, high = load(s.open)
+        split, total = count(low), count(low) + count(high)
+        if total == 0:
+            return skip
+        n = below(rng, total)
+        return nth(low, n) if words == 1 or n < split else 64 + nth(high, n - split)
+
+    def play(s: Any, move: int) -> None:
+        seat = s.turn
+        mine, theirs = load(s.discs[seat]), load(s.discs[1 - seat])
+        if move != skip:
+            disc = single(move)
+            turned = nowhere
+            for step in steps:
+                line = chain(disc, theirs, step)
+                if some(both(shifted(line, step), mine)):
+                    turned = either(turned, line)
+            mine = either(mine, either(disc, turned))
+            theirs = without(theirs, turned)
+            store(s.discs[seat], mine)
+            store(s.discs[1 - seat], theirs)
+        reply = places(theirs, mine)
+        store(s.open, reply)
+        s.turn = 1 - seat
+        if not some(reply) and not some(places(mine, theirs)):
+            s.turn = OVER
+
+    def score(s: Any, out: Any) -> None:
+        lead = 0
+        if s.turn == OVER:
+            lead = number(load(s.discs[BLACK])) - number(load(s.discs[WHITE]))
+        out[BLACK] = 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
+        out[WHITE] = -out[BLACK]
+
+    def heuristic(s: Any, out: Any) -> None:
+        """Who has the corners, who gives empty ones away, and who has more moves."""
+        black, white = load(s.discs[BLACK]), load(s.discs[WHITE])
+        lead = number(places(black, white)) - number(places(white, black))
+        for corner, beside in corners:
+            if some(both(corner, black)):
+                lead += 8
+            elif some(both(corner, white)):
+                lead -= 8
+            else:
+                lead -= 2 * (number(both(beside, black)) - number(both(beside, white)))
+        out[BLACK] = lead / (abs(lead) + 20.0)
+        out[WHITE] = -out[BLACK]
+
+    def cells(s: Any, out: Any) -> None:
+        black, white = load(s.discs[BLACK]), load(s.discs[WHITE])
+        for cell in range(area):
+            disc = single(cell)
+            out[cell] = 1 if some(both(black, disc)) else 2 if some(both(white, disc)) else 0
+
+    return Game(
+        state=state,
+        board=square(size, rows_from="top"),
+        pieces=(Piece("."), Piece("X", owner=BLACK, fill="#1c1c1c"), Piece("O", owner=WHITE, fill="#f4f1e8")),
+        seats=2,
+        num_moves=area + 1,
+        longest=2 * (area - 4),  # a pass never follows a pass
+        start=start,
+        turn=turn,
+        legal=legal,
+        play=play,
+        score=score,
+        cells=cells,
+        heuristic=heuristic,
+        sample=sample,
+        path=lambda move: ("pass",) if move == skip else (move,),
+    )
