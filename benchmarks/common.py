@@ -27,8 +27,9 @@ def machine() -> str:
     """Processor, cores, Python and date: what a figure needs to be read by."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        cpu = next((li.split(":")[1].strip() for li in info.read_text().splitlines() if li.startswith("model name")), cpu)
+    for line in info.read_text().splitlines() if info.exists() else ():
+        if line.startswith("model name"):
+            cpu = line.split(":")[1].strip()
     return f"{cpu}, {os.cpu_count()} cores, Python {platform.python_version()}, {datetime.date.today()}"
 
 

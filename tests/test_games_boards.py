@@ -214,7 +214,8 @@ def test_random_games_agree_with_naive_rules(expression: str, naive: Callable[[]
     ours, rng = Runner(make(expression)), random.Random(2)
     for _ in range(games):
         ours.start()
-        theirs, played = naive(), []
+        theirs = naive()
+        played: list[int] = []
         while True:
             legal = theirs.legal()
             assert (ours.look(), ours.cells()) == ((theirs.turn, legal, theirs.scores), theirs.cells()), played
@@ -333,6 +334,30 @@ def test_othello_pass_is_a_move_and_only_when_forced() -> None:
     assert state.legal_moves
 
 
+def test_othello_keeps_all_eight_symmetries() -> None:
+    """Four of them change the start, so images of positions are made here instead of played."""
+    game = make("othello")
+
+    def image(word: Any, cells: tuple[int, ...]) -> int:
+        return sum(1 << cells[i] for i in range(64) if int(word) >> i & 1)
+
+    rng = random.Random(7)
+    for symmetry in game.symmetries:
+        state, other = State(game), State(game)
+        while not state.is_over:
+            for seat in (0, 1):
+                other.record.discs[seat, 0] = image(state.record.discs[seat, 0], symmetry.cells)
+            other.record.open[0] = image(state.record.open[0], symmetry.cells)
+            other.record.turn = state.turn
+            mirrored = State(game, other.record)
+            move = rng.choice(state.legal_moves)
+            state.play(move)
+            mirrored.play(symmetry.moves[move])
+            assert tuple(mirrored.cells[i] for i in symmetry.cells) == state.cells
+            assert sorted(symmetry.moves[m] for m in state.legal_moves) == list(mirrored.legal_moves)
+            assert (mirrored.turn, mirrored.scores) == (state.turn, state.scores)
+
+
 def test_othello_heuristic_prefers_corners_and_moves() -> None:
     game = make("othello")
     estimate, out = game.kernel(kernels.heuristic), np.zeros(2)
@@ -344,13 +369,19 @@ def test_othello_heuristic_prefers_corners_and_moves() -> None:
     assert -1.0 < out[0] < 0.0 < out[1] < 1.0
 
 
+def test_more_than_five_in_a_line_win_at_gomoku() -> None:
+    state = State(make("gomoku")).play_line("a1 a9 b1 c9 c1 e9 e1 g9 f1 i9")
+    assert not state.is_over
+    assert state.play("d1").scores == (1.0, -1.0)
+
+
 def test_positions_are_equal_however_they_were_reached() -> None:
     game = make("gomoku")
     assert State(game).play_line("h8 a1 c3 o15") == State(game).play_line("c3 o15 h8 a1")
 
 
 def test_names_of_cells() -> None:
-    assert [move.name for move in make("tic_tac_toe").moves] == "a3 b3 c3 a2 b2 c2 a1 b1 c1".split()
+    assert [move.name for move in make("tic_tac_toe").moves] == ["a3", "b3", "c3", "a2", "b2", "c2", "a1", "b1", "c1"]
     assert make("gomoku").find("o1") == 15 * 15 - 1
     assert [len(make(name).symmetries) for name in ("tic_tac_toe", "gomoku", "othello")] == [8, 8, 8]
 

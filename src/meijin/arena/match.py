@@ -70,7 +70,8 @@ def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
         return (0.0, 1.0)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, centre - margin), min(1.0, centre + margin)
+    # The share lies inside; rounding must not leave it out where it is 0 or 1.
+    return max(0.0, min(share, centre - margin)), min(1.0, max(share, centre + margin))
 
 
 @dataclass(frozen=True, slots=True)

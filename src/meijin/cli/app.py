@@ -13,7 +13,7 @@ app = typer.Typer(
     cls=Program,
     help="Play, search and compare board games, and write your own.",
     epilog="A game or an agent is a name, with parameters in parentheses: 'othello(size=6)', "
-    "'mcts(simulations=2000)'. `meijin COMMAND --help` says more about a command.",
+    "'mcts(simulations=2000)'. See 'meijin COMMAND --help' for more about a command.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -28,9 +28,7 @@ Load = Annotated[
     typer.Option("--load", metavar="FILE.py", help="Load games and agents from your file; repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Seconds = Annotated[
-    float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds a move.")
-]
+Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds a move.")]
 Simulations = Annotated[
     int | None, typer.Option("--simulations", metavar="N", help="Let agents search N simulations a move.")
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from meijin.cli.console import announce_compiling
 from meijin.core.agent import Limit
-from meijin.core.catalogue import games, make
+from meijin.core.catalogue import games
 from meijin.core.errors import MeijinError
 
 if TYPE_CHECKING:
@@ -39,6 +39,3 @@ def position(game: Game, moves: str) -> State:
 
 def limit(seconds: float | None, simulations: int | None) -> Limit:
     return Limit(seconds=seconds, simulations=simulations)
-
-
-__all__ = ["games", "limit", "make", "position", "prepare"]

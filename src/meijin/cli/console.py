@@ -28,7 +28,10 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """An empty table in the house style; the columns in `right` hold numbers."""
     made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", no_wrap=column in right)
+        if column in right:
+            made.add_column(column, justify="right", no_wrap=True)
+        else:
+            made.add_column(column, overflow="fold")  # a long expression stays whole
     return made
 
 

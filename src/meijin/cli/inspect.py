@@ -11,14 +11,15 @@ from rich.text import Text
 
 from meijin.agents.catalogue import build
 from meijin.cli import words
-from meijin.cli.common import limit, make, position, prepare
+from meijin.cli.common import limit, position, prepare
 from meijin.cli.console import busy, interruptible, out, print_json, table
 from meijin.core.agent import Analysis, MoveInfo
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
 from meijin.core.state import State
 
-BAR = 8  # columns of the bar that shows a share of the visits
+BAR = 8  # columns of the bar of the move with the most visits
 
 
 def inspect(
@@ -38,7 +39,9 @@ def inspect(
     player = build(agent, game, seed=seed)
     state = position(game, moves)
     if state.is_over:
-        raise BadParameter(f"the game is over after '{moves}', so there is no move to look at; leave out moves at the end")
+        raise BadParameter(
+            f"the game is over after '{moves}', so there is no move to look at; leave out moves at the end"
+        )
     if state.is_chance:
         outcomes = words.line(state.legal_moves, 8)
         raise BadParameter(f"chance moves next after '{moves}'; end --moves with an outcome, one of: {outcomes}")
@@ -97,28 +100,28 @@ def _print(state: State, agent: str, analysis: Analysis) -> None:
 def moves_table(state: State, analysis: Analysis, most: int | None = None) -> Table:
     """The moves, best first, with whatever the agent says of them."""
     game, seat, infos = state.game, analysis.turn, analysis.moves[:most]
-    visits = sum(info.visits or 0 for info in analysis.moves)
+    visits = max((info.visits or 0 for info in infos), default=0)  # the longest bar
     has_prior = any(info.prior is not None for info in infos)
     has_value = any(info.value is not None for info in infos)
     by_seat = [words.plain_seat(game, k) for k in range(game.seats)] if has_value and game.seats > 2 else []
-    numbers = ["visits"] * bool(visits) + ["prior"] * has_prior + ["value"] * has_value
+    numbers = ["visits", ""] * bool(visits) + ["prior"] * has_prior + ["value"] * has_value
     shown = table("move", *numbers, *by_seat, right=("visits", "prior", "value", *by_seat))
     if visits:
-        shown.columns[1].header = Text("visits" + " " * (BAR + 1))
-    if any(len(info.pv) > 1 for info in infos):
-        shown.add_column("expected line", no_wrap=True, overflow="ellipsis", ratio=1)
+        shown.columns[2].width = BAR
+    if any(info.pv for info in infos):
+        shown.add_column("expected line", no_wrap=True, overflow="ellipsis")
     for rank, info in enumerate(infos):
         row: list[Text] = [Text(info.move.name, "bold green" if rank == 0 else "bold")]
         if visits:
             share = (info.visits or 0) / visits
-            row.append(Text.assemble(f"{info.visits or 0:,} ", (_bar(share), "cyan")))
+            row += [Text(f"{info.visits or 0:,}"), Text(_bar(share), "cyan")]
         if has_prior:
             row.append(Text("-" if info.prior is None else f"{100 * info.prior:.1f} %"))
         if has_value:
             row.append(words.worth(game, info, seat))
             row += [Text(words.value(game, v)) for v in (info.value or [None] * len(by_seat))][: len(by_seat)]
         if len(shown.columns) > len(row):
-            row.append(Text(words.line(info.pv, 40), "dim"))
+            row.append(Text(words.line(info.pv, 16), "dim"))
         shown.add_row(*row)
     return shown
 

@@ -11,9 +11,11 @@ from rich.text import Text
 
 from meijin.agents.catalogue import agents as agent_registry
 from meijin.agents.catalogue import build
-from meijin.cli.common import games as game_registry
-from meijin.cli.common import make, prepare
+from meijin.cli import words
+from meijin.cli.common import prepare
 from meijin.cli.console import out, print_json, table
+from meijin.core.catalogue import games as game_registry
+from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.registry import Entry
 
@@ -24,14 +26,12 @@ def games(load: Sequence[Path], as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    shown = table("game", "", "seats", "chance", right=("seats",))
+    shown = table("game", "", "seats")
     for row in rows:
-        about = Text.assemble(
-            (row["title"], "bold"), "\n", row["summary"] or "", "\n" if row["parameters"] else ""
-        )
-        about.append(_parameters(row["parameters"]), "dim cyan")
-        chance = {True: "yes", False: "", None: "?"}[row["chance"]]
-        shown.add_row(Text(row["name"], "bold cyan"), about, str(row["seats"] or "?"), chance)
+        about = Text.assemble((row["title"], "bold"), (f"  {_parameters(row['parameters'])}", "dim cyan"))
+        about.append(f"\n{words.prose(row['summary'])}")
+        seats = f"{row['seats'] or '?'}{' + chance' if row['chance'] else ''}"
+        shown.add_row(Text(row["name"], "bold cyan"), about, seats)
         shown.add_section() if row is not rows[-1] else None
     console = out()
     console.print(shown)
@@ -41,10 +41,10 @@ def games(load: Sequence[Path], as_json: bool) -> None:
 def agents(game: str | None, load: Sequence[Path], as_json: bool) -> None:
     prepare(load)
     played = make(game) if game else None
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in agent_registry.names():
         entry = agent_registry.get(name)
-        row = {"name": name, "summary": entry.summary, "parameters": _defaults(entry)}
+        row: dict[str, Any] = {"name": name, "summary": entry.summary, "parameters": _defaults(entry)}
         if played:
             row["fits"], row["why"] = _fits(name, played)
         rows.append(row)
@@ -53,7 +53,7 @@ def agents(game: str | None, load: Sequence[Path], as_json: bool) -> None:
         return
     shown = table("agent", "", *([f"plays {played}"] if played else []))
     for row in rows:
-        about = Text.assemble(row["summary"], "\n" if row["summary"] and row["parameters"] else "")
+        about = Text.assemble(words.prose(row["summary"]), "\n" if row["summary"] and row["parameters"] else "")
         about.append(_parameters(row["parameters"]), "dim cyan")
         fit = [] if played is None else [_verdict(row["fits"], row["why"])]
         shown.add_row(Text(row["name"], "bold cyan"), about, *fit)

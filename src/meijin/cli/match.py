@@ -14,8 +14,9 @@ from rich.text import Text
 from meijin.arena.match import MatchResult, Standing, Tally
 from meijin.arena.match import match as play_match
 from meijin.cli import words
-from meijin.cli.common import limit, make, prepare
+from meijin.cli.common import limit, prepare
 from meijin.cli.console import err, interruptible, out, print_json, table, telling
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
 from meijin.core.game import Game
@@ -104,21 +105,19 @@ def _print(result: MatchResult, seed: int, seconds: float) -> None:
     console = out()
     rate = f"{result.plies:,} plies in {seconds:.1f} s"
     console.print(Text.assemble((game.title, "bold"), (f"  {result.games:,} games, seed {seed}, {rate}", "dim")))
-    counted = () if solo else ("wins", "draws", "losses")
-    share = "mean score" if solo else "score"
-    shown = table("agent", "games", *counted, share, "95 % interval", right=("games", *counted, share, "95 % interval"))
+    numbers = ("games", "mean score") if solo else ("wins", "draws", "losses", "score")
+    shown = table("agent", *numbers, "95 % interval", right=(*numbers, "95 % interval"))
 
     def show(who: Text, tally: Tally, style: str) -> None:
         score, (low, high) = _score(game, tally)
-        numbers = [] if solo else [f"{n:,}" for n in (tally.wins, tally.draws, tally.losses)]
-        if tally.games == 0:
-            shown.add_row(who, "0", *("" for _ in numbers), "-", "-", style=style)
-            return
-        if solo:
+        counts = [tally.games] if solo else [tally.wins, tally.draws, tally.losses]
+        if tally.games == 0:  # fewer games than seats
+            of = interval = "-"
+        elif solo:
             of, interval = words.number(round(score, 2)), f"{low:,.1f} - {high:,.1f}" if tally.games > 1 else "-"
         else:
             of, interval = f"{100 * score:.1f} %", f"{100 * low:.1f} - {100 * high:.1f} %"
-        shown.add_row(who, f"{tally.games:,}", *numbers, of, interval, style=style)
+        shown.add_row(who, *(f"{n:,}" for n in counts), of, interval, style=style)
 
     for standing in sorted(result.standings, key=lambda s: -_score(game, s.total)[0]):
         show(Text(standing.name, "bold cyan"), standing.total, "bold" if not solo else "")

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from meijin.cli.common import make, position, prepare
+from meijin.cli.common import position, prepare
 from meijin.cli.console import busy, interruptible, out, print_json, table
 from meijin.core import kernels
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.rng import stream
@@ -71,9 +72,7 @@ def _count(state: State, depth: int) -> int:
     return int(game.kernel(kernels.perft)(states, depth, moves, probs, counts, nexts))
 
 
-def bench(
-    name: str, seconds: float, device: str, threads: int | None, load: Sequence[Path], as_json: bool
-) -> None:
+def bench(name: str, seconds: float, device: str, threads: int | None, load: Sequence[Path], as_json: bool) -> None:
     if device not in ("cpu", "cuda"):
         raise BadParameter(f"--device {device}: choose cpu or cuda")
     if not 0 < seconds <= 3600:
@@ -83,21 +82,20 @@ def bench(
         raise BadParameter(f"--threads {threads}: choose from 1 to {most} on {device}")
     prepare(load)
     game = make(name)
+    lanes = threads or (GPU_THREADS if device == "cuda" else 1)
     playouts = None
     if device == "cuda":
         from meijin.core import cuda
 
         cuda.require()
-        threads = threads or GPU_THREADS
         with busy(f"playing random games of {game} on the GPU"):
-            moves = interruptible(lambda: _gpu_moves(game, seconds, threads))
+            moves = interruptible(lambda: _gpu_moves(game, seconds, lanes))
         machine = _gpu_name()
     else:
-        threads = threads or 1
         with busy(f"playing random games of {game}"):
-            moves = interruptible(lambda: _cpu_moves(game, seconds, threads))
+            moves = interruptible(lambda: _cpu_moves(game, seconds, lanes))
         with busy(f"searching {game} with {SEARCH:,} simulations"):
-            playouts = interruptible(lambda: _playouts(game, seconds, threads))
+            playouts = interruptible(lambda: _playouts(game, seconds, lanes))
         machine = _cpu_name()
     if as_json:
         print_json(
@@ -105,7 +103,7 @@ def bench(
                 "game": str(game),
                 "moves_per_second": moves,
                 "playouts_per_second": playouts,
-                "threads": threads,
+                "threads": lanes,
                 "device": device,
                 "machine": machine,
             }
@@ -116,7 +114,7 @@ def bench(
     if playouts is not None:
         shown.add_row(f"MCTS playouts ({SEARCH:,} from the start)", Text(brief(playouts), "bold"))
     console = out()
-    where = f"{threads:,} thread{'s' * (threads > 1)} on {machine}"
+    where = f"{lanes:,} thread{'s' * (lanes > 1)} on {machine}"
     console.print(Text.assemble((game.title, "bold"), (f"  {where}", "dim")))
     console.print(shown)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from meijin.cli.common import games
 from meijin.cli.console import out
+from meijin.core.catalogue import games
 from meijin.core.errors import BadParameter, MeijinError
 
 TEMPLATE = '''"""@TITLE@: a small complete game to start your own from. Whoever makes three in a row loses.
@@ -112,10 +112,12 @@ def new(name: str, force: bool) -> None:
         raise MeijinError(f"cannot write {path}: {error.strerror}") from error
     console = out()
     console.print(Text.assemble("wrote ", (str(path), "bold"), ", a small complete game. Now try:\n"))
-    for command, meaning in (
+    commands = (
         (f"meijin check --load {path}", "does it keep the laws of games?"),
         (f"meijin play {name} --load {path}", "play it"),
         (f"meijin match {name} mcts random --load {path}", "let agents play it"),
-    ):
-        console.print(Text.assemble("  ", (command, "cyan"), (f"   {meaning}", "dim")))
+    )
+    width = max(len(command) for command, _ in commands)
+    for command, meaning in commands:
+        console.print(Text.assemble("  ", (f"{command:<{width}}", "cyan"), (f"   {meaning}", "dim")))
     console.print(Text("\nThen edit the rules and check again.", "dim"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -10,17 +11,19 @@ from pathlib import Path
 
 from rich.columns import Columns
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from meijin.agents.catalogue import build
 from meijin.cli import words
-from meijin.cli.common import games, limit, make, position, prepare
+from meijin.cli.common import limit, position, prepare
 from meijin.cli.console import busy, interruptible, out
 from meijin.cli.inspect import figures, moves_table
 from meijin.core.agent import Agent, Limit
+from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, IllegalMove, suggest
 from meijin.core.expression import parse
-from meijin.core.game import Game
+from meijin.core.game import CHANCE, Game
 from meijin.core.rng import stream
 from meijin.core.state import State
 
@@ -105,10 +108,8 @@ class _Session:
 
     def run(self) -> None:
         if sys.stdin.isatty():
-            try:
+            with contextlib.suppress(ImportError):  # not on every system
                 import readline  # noqa: F401 - line editing and the history of what was typed
-            except ImportError:
-                pass
         self.introduce()
         if not self.people:
             self.show()
@@ -118,7 +119,7 @@ class _Session:
                 before = len(state.history)
                 state.roll(self.rng)
                 rolled = " ".join(move.name for move in state.history[before:])
-                self.console.print(Text(f"  chance: {rolled}", "dim"))
+                self.say(Text(f"chance: {rolled}", "dim"))
                 if not self.people:
                     self.show()
             elif state.turn in self.people:
@@ -136,15 +137,21 @@ class _Session:
 
     def introduce(self) -> None:
         summary = games.get(self.game.name).summary
-        self.console.print(Text.assemble((self.game.title, "bold"), (f"  {summary}" if summary else "", "dim")))
+        self.console.print(Text(self.game.title, "bold"))
+        if summary:
+            self.console.print(Text(words.prose(summary), "dim"))
         if self.game.seats > 1:
             self.console.print()
         for seat, player in enumerate(self.players if self.game.seats > 1 else ()):
             who = Text("you", "bold") if player is None else Text(player.name)
-            self.console.print(Text.assemble("  ", words.seat_name(self.game, seat), "  ", who))
+            self.say(Text.assemble(words.seat_name(self.game, seat), "  ", who))
 
     def show(self, marks: Sequence[int] = ()) -> None:
         self.console.print(words.board(self.state, marks))
+
+    def say(self, what: Text | Table) -> None:
+        """Print something a little to the right."""
+        self.console.print(Padding(what, (0, 0, 0, 2), expand=False))
 
     def name(self, seat: int) -> Text:
         return words.mover(self.game, seat)
@@ -159,14 +166,14 @@ class _Session:
         with busy(f"{words.plain_seat(self.game, seat)} is thinking: {player.name}"):
             move = interruptible(lambda: player.act(self.state, self.limit))
         self.state.play(move)
-        self.console.print(Text.assemble("  ", self.name(seat), f" plays {move.name}"))
+        self.say(Text.assemble(self.name(seat), f" plays {move.name}"))
         if not self.people:
             self.show()
 
     def ask(self) -> _Then:
         """Have a person move, or do something else that changes the position."""
         self.show()
-        self.console.print(self.status())
+        self.say(self.status())
         while True:
             text = self.read()
             if text is None:
@@ -178,11 +185,12 @@ class _Session:
 
     def status(self) -> Text:
         turn = self.state.turn
-        line = Text.assemble("  ", self.name(turn) if self.game.seats > 1 else "", " ")
+        line = Text.assemble(self.name(turn), " ") if self.game.seats > 1 else Text()
         line.append("your turn" if len(self.people) == 1 else "to move", "bold")
-        if self.state.history:
-            who = self.name(words.movers(self.state)[-1])
-            line.append_text(Text.assemble(("   last move ", "dim"), who, f" {self.state.history[-1].name}"))
+        mover = words.movers(self.state)[-1] if self.state.history else CHANCE
+        if mover != CHANCE:  # what chance did stands right above the board
+            last = self.state.history[-1].name
+            line.append_text(Text.assemble(("   last move ", "dim"), self.name(mover), f" {last}"))
         if not words.win_or_loss(self.game):
             line.append_text(Text.assemble("   ", words.scores(self.state)))
         return line
@@ -210,8 +218,9 @@ class _Session:
             self.state.play(text)
             return _Then.GO_ON
         except IllegalMove as error:
-            near = suggest(word, self.commands) if word.isalpha() and len(word) > 3 else ""
-            self.console.print(Text(f"  {error}{near}", "red"))
+            near = suggest(word, self.commands) if command is None else ""
+            message = f"'{text}' is neither a move nor a command{near}" if near else str(error)
+            self.say(Text(message, "red"))
             return _Then.ASK
 
     # ---- commands ----
@@ -241,20 +250,20 @@ class _Session:
         helper = build(HELPER, self.game)
         with busy(f"thinking: {HELPER}"):
             analysis = interruptible(lambda: helper.analyse(self.state))
-        self.console.print(Padding(moves_table(self.state, analysis, HINTS), (0, 0, 0, 2)))
-        self.console.print(Text(f"  {HELPER}: {figures(analysis)}", "dim"))
+        self.say(moves_table(self.state, analysis, HINTS))
+        self.say(Text(f"{HELPER}: {figures(analysis)}", "dim"))
         return _Then.ASK
 
     def moves(self) -> _Then:
         paths = [self.game.paths[move] for move in self.state.legal_moves]
         self.show([path[0] for path in paths if path and isinstance(path[0], int)])
         names = " ".join(move.name for move in self.state.legal_moves)
-        self.console.print(Padding(Text(names), (0, 0, 0, 2)))
+        self.say(Text(names))
         return _Then.ASK
 
     def history(self) -> _Then:
         if not self.state.history:
-            self.console.print(Text("  no move has been made", "dim"))
+            self.say(Text("no move has been made", "dim"))
             return _Then.ASK
         steps = zip(words.movers(self.state), self.state.history, strict=True)
         rows = [
@@ -276,5 +285,5 @@ class _Session:
 
     def help(self) -> _Then:
         for word, meaning in HELP:
-            self.console.print(Text.assemble("  ", (f"{word:<8}", "cyan"), f" {meaning}"))
+            self.say(Text.assemble((f"{word:<8}", "cyan"), f" {meaning}"))
         return _Then.ASK

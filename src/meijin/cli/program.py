@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from typer.core import TyperGroup
@@ -16,11 +19,20 @@ CLOSED = 141  # as shells report SIGPIPE
 class Program(TyperGroup):
     """The group of all commands, which turns exceptions into an exit status."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        run = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **kwargs)
+            return run()
         try:
-            status = super().main(*args, standalone_mode=False, **kwargs)
+            status = run()
             sys.stdout.flush()
         except KeyboardInterrupt:
             status = INTERRUPTED
@@ -60,7 +72,5 @@ def complain(message: str) -> None:
 
 def _drop(stream: Any) -> None:
     """Send what is still buffered nowhere: nobody reads it, and flushing it at exit would fail aloud."""
-    try:
+    with contextlib.suppress(OSError, ValueError):  # not a file, or closed already
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    except (OSError, ValueError):  # not a file, or closed already
-        pass

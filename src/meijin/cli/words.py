@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.color import Color
-from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
@@ -19,13 +18,11 @@ if TYPE_CHECKING:
     from meijin.core.state import State
 
 
-def board(state: State, marks: Sequence[int] = ()) -> Padding:
+def board(state: State, marks: Sequence[int] = ()) -> Text:
     """The board in colour, set off from what is around it."""
-    drawn = state.game.board.text(
-        state.cells, state.game.pieces, last=state.last_cells, marks=marks, ansi=True
-    )
-    text = Text.from_ansi(drawn, no_wrap=True)
-    return Padding(text, (1, 0, 1, 2))
+    drawn = state.game.board.text(state.cells, state.game.pieces, last=state.last_cells, marks=marks, ansi=True)
+    rows = Text.from_ansi(drawn, no_wrap=True).split("\n")
+    return Text.assemble("\n", *(part for row in rows for part in ("  ", row, "\n")))
 
 
 def seat_name(game: Game, seat: int) -> Text:
@@ -50,12 +47,18 @@ def _chip(piece: Piece) -> Style:
     return Style(bold=True, bgcolor=piece.fill, color="#ffffff" if dark else "#1f1f1f")
 
 
+def prose(summary: str) -> str:
+    """A line of a docstring without its code marks."""
+    return summary.replace("`", "")
+
+
 # ---- numbers ----
 
 
 def win_or_loss(game: Game) -> bool:
-    """Whether the scores say who won and nothing more."""
-    return game.score_range == (-1.0, 1.0)
+    """Whether the scores say who won and hardly more: no points worth counting."""
+    low, high = game.score_range
+    return high - low <= 2
 
 
 def number(value: float) -> str:
@@ -84,7 +87,7 @@ def worth(game: Game, info: MoveInfo, seat: int) -> Text:
     text = value(game, own)
     if not info.proven or own is None:
         return Text(text)
-    if game.seats == 2 and win_or_loss(game) and own in (-1.0, 0.0, 1.0):
+    if game.seats == 2 and game.score_range == (-1.0, 1.0) and own in (-1.0, 0.0, 1.0):
         word, colour = {1.0: ("win", "green"), 0.0: ("draw", "yellow"), -1.0: ("loss", "red")}[own]
         return Text(word, f"bold {colour}")
     return Text(f"={text}", "bold")
@@ -99,9 +102,7 @@ def scores(state: State) -> Text:
     """Every seat's score so far."""
     if state.game.seats == 1:
         return Text(f"score {number(state.scores[0])}")
-    parts = [
-        Text.assemble(seat_name(state.game, k), f" {number(score)}") for k, score in enumerate(state.scores)
-    ]
+    parts = [Text.assemble(seat_name(state.game, k), f" {number(score)}") for k, score in enumerate(state.scores)]
     return Text.assemble("score ", Text("  ").join(parts))
 
 

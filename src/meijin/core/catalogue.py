@@ -31,7 +31,10 @@ def game(name: str, *, title: str = "") -> Callable[[Factory], Factory]:
         def make_game(*args: Any, **kwargs: Any) -> Game:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            params = {key: _frozen(value) for key, value in bound.arguments.items()}
+            params = {
+                key: _typed(f"{name}: {key}", _frozen(value), signature.parameters[key].default)
+                for key, value in bound.arguments.items()
+            }
             key = tuple(params.items())
             if key not in made:
                 changed = {k: v for k, v in params.items() if v != signature.parameters[k].default}
@@ -61,6 +64,16 @@ def make(expression: str, **params: Any) -> Game:
         return games.make(call)
     except TypeError as error:  # unhashable or unusable parameter values
         raise MeijinError(f"{expression}: {error}") from error
+
+
+def _typed(what: str, value: Any, default: Any) -> Any:
+    """A parameter's value as its default's type: a whole number may stand for a float, nothing else is converted."""
+    kind = type(default)
+    if default is inspect.Parameter.empty or default is None or value is None or type(value) is kind:
+        return value
+    if kind is float and type(value) is int:
+        return float(value)
+    raise BadParameter(f"{what}={value!r}: give a value of type {kind.__name__}, such as {default!r}")
 
 
 def _frozen(value: Any) -> Any:

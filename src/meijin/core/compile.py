@@ -214,7 +214,6 @@ class Kernel:
 
     def _compile(self, args: tuple[Any, ...]) -> Function:
         from numba import typeof
-        from numba.core.errors import NumbaError
 
         try:
             dispatcher = twin(self.plain)
@@ -224,7 +223,7 @@ class Kernel:
             known = cache.has(types_, dispatcher.targetctx.codegen())
             with nullcontext() if known else on_compile(self.name):
                 dispatcher.compile(types_)
-        except (NumbaError, RecursionError) as error:
+        except Exception as error:  # Numba's own, but also its KeyError for a field that does not exist
             if self._explain:
                 self._explain(error)
             raise

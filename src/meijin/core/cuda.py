@@ -6,6 +6,7 @@ Without a GPU the kernels run under Numba's simulator (NUMBA_ENABLE_CUDASIM=1), 
 from __future__ import annotations
 
 import time
+import warnings
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -54,6 +55,13 @@ def problem() -> str | None:
 
 def available() -> bool:
     return problem() is None
+
+
+def device_name() -> str:
+    """What the device is called, as in "NVIDIA H200"."""
+    require()
+    name = "simulator" if simulated() else cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def require() -> None:
@@ -135,7 +143,9 @@ def games(game: Game) -> Function:
 
 
 def _launch(kernel: Any, threads: int, *args: Any) -> None:
-    kernel[(threads + BLOCK - 1) // BLOCK, min(BLOCK, threads)](*args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Numba warns that few threads leave most of a device idle: known, and harmless
+        kernel[(threads + BLOCK - 1) // BLOCK, min(BLOCK, threads)](*args)
     _module().synchronize()
 
 

@@ -71,9 +71,7 @@ def explain(game: Game, error: Exception) -> None:
         except Exception as cause:
             raise _explained(game, rule, fn, cause) from None
         if rule in COUNTS and (problem := _not_a_count(dispatcher.nopython_signatures[0].return_type)):
-            raise _error(
-                game, rule, problem, place(fn), f"return a whole number on every path of '{rule}'"
-            ) from None
+            raise _error(game, rule, problem, place(fn), f"return a whole number on every path of '{rule}'") from None
 
 
 def inspect(game: Game) -> int:
@@ -256,18 +254,26 @@ _CAUSES: tuple[tuple[str, Callable[[Game, re.Match[str]], Explanation]], ...] = 
     ),
     (
         r'Cannot bind .*? due to "TypeError: ([^"\n]+)"',
-        lambda g, m: (f"a function is called with the wrong arguments: {m[1]}", "pass what its definition asks for", None),
+        lambda g, m: (
+            f"a function is called with the wrong arguments: {m[1]}",
+            "pass what its definition asks for",
+            None,
+        ),
     ),
     (
         r"variable '(\w+)' referenced before assignment|Cannot infer the type of variable '(\w+)",
-        lambda g, m: (f"the type of '{m[1] or m[2]}' is not known", f"set it on every path before it is used; {PLAIN}", None),
+        lambda g, m: (
+            f"the type of '{m[1] or m[2]}' is not known",
+            f"set it on every path before it is used; {PLAIN}",
+            None,
+        ),
     ),
     (
         r"Use of unsupported opcode \((\w+)\)",
         lambda g, m: (f"compiled code has no {m[1].replace('_', ' ').lower()}", PLAIN, None),
     ),
     (
-        r"No implementation of function Function\(<[a-z\- ]+ '?([\w.]+)[^\n]*found for signature:\s+>>> \w+\(([^\n]*)\)",
+        r"No implementation of function Function\(<[a-z\- ]+ '?([\w.]+)[^\n]*for signature:\s+>>> \w+\(([^\n]*)\)",
         _no_implementation,
     ),
 )

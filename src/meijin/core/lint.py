@@ -6,6 +6,7 @@ Some of it, such as lists and scratch arrays, compiles for the CPU but never for
 from __future__ import annotations
 
 import dis
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,9 +51,9 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "UNPACK_EX": ("it unpacks with a star", "name every part"),
 }
 
-_ALLOCATING = frozenset(
-    "arange argsort array asarray concatenate copy empty empty_like full full_like hstack linspace nonzero ones "
-    "ones_like repeat sort stack tile unique vstack where zeros zeros_like".split()
+_ALLOCATING = re.compile(
+    "arange|argsort|array|asarray|concatenate|copy|empty(_like)?|full(_like)?|hstack|linspace|nonzero|"
+    "ones(_like)?|repeat|sort|stack|tile|unique|vstack|where|zeros(_like)?"
 )
 
 
@@ -136,7 +137,7 @@ def lint(rule: Any) -> Finding | None:
             value = known.get(argument) if isinstance(argument, str) else None
             if isinstance(before, types.ModuleType) and name in ("LOAD_ATTR", "LOAD_METHOD"):
                 value = None
-                if before is np and argument in _ALLOCATING:
+                if before is np and _ALLOCATING.fullmatch(argument):
                     reason = f"np.{argument} allocates an array"
                     return Finding(fn, line, reason, f"rules allocate nothing: use {_SCRATCH}")
                 if before is np and argument == "random":

@@ -176,7 +176,8 @@ class State:
         """An independent state with the same history."""
         other = object.__new__(State)
         other.game, other.origin = self.game, self.origin
-        other._states = self._states.copy()
+        other._states = self.game.states(1)
+        other._states[:] = self._states  # unlike numpy's `copy`, leaves the bytes between fields zero
         other._past, other._future = list(self._past), list(self._future)
         if "_look" in self.__dict__:
             other.__dict__["_look"] = self._look

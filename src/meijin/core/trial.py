@@ -10,7 +10,7 @@ import ast
 import linecache
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -40,8 +40,8 @@ class Position:
     probs: NDArray[np.float64]  # at a chance turn, one for each outcome
     scores: NDArray[np.float64]
     cells: NDArray[np.int32]
-    planes: NDArray[np.float32]  # [plane, cell]
     guess: NDArray[np.float64]  # what `heuristic` said
+    planes: NDArray[np.float32] | None = None  # [plane, cell]
     move: int = -1  # what was played here; -1 at the end
 
 
@@ -56,8 +56,8 @@ def broken(game: Game, rule: str, problem: str, remedy: str, line: tuple[str, ..
 class Trial:
     """One game played at random by the interpreted rules from a stream, position by position."""
 
-    def __init__(self, game: Game, rng: Stream, plain_ints: bool = True):
-        self.game, self.rng = game, rng
+    def __init__(self, game: Game, rng: Stream, judge: Callable[[Position], None], plain_ints: bool = True):
+        self.game, self.rng, self.judge = game, rng, judge
         self.number = int if plain_ints else np.int32  # moves reach `play` as both
         self.states = game.states(1)
         self.line: list[str] = []
@@ -68,6 +68,9 @@ class Trial:
         self._start()
         for _ in range(limit):
             position = self._look()
+            self.judge(position)
+            self._guess(position)
+            self.judge(position)
             if position.turn != OVER:
                 position.move = self._choose(position)
             yield position
@@ -94,16 +97,17 @@ class Trial:
         game, s = self.game, self.states[0]
         moves = np.full(game.branching or 0, UNWRITTEN, np.int32)
         probs = np.full(game.branching or 0, np.nan)
-        scores, guess = np.full(game.seats, np.nan), np.full(game.seats, np.nan)
+        scores = np.full(game.seats, np.nan)
         cells = np.full(len(game.board.cells), UNWRITTEN, np.int32)
-        planes = np.full((game.num_planes or 0, len(game.board.cells)), np.nan, np.float32)
         turn, n = self._count("turn", s), 0
         if not (turn in (CHANCE, OVER) or 0 <= turn < game.seats):
             expected = f"0 to {game.seats - 1}, CHANCE ({CHANCE}) or OVER ({OVER})"
             raise self.broken("turn", f"returns {turn}", f"return {expected}")
         if turn == CHANCE:
             if game.odds is None:
-                raise self.broken("turn", "says chance moves, but the game has no `odds`", "give `odds` and `num_outcomes`")
+                raise self.broken(
+                    "turn", "says chance moves, but the game has no `odds`", "give `odds` and `num_outcomes`"
+                )
             n = self._count("odds", s, moves, probs)
         elif turn != OVER:
             n = self._count("legal", s, moves)
@@ -112,11 +116,19 @@ class Trial:
             raise self.broken(rule, f"returns {n}", f"return how many entries were written, 0 to {len(moves)}")
         self._call("score", s, scores)
         self._call("cells", s, cells)
-        self._call("planes", s, planes)
+        record = game.states(1)
+        record[:] = self.states  # unlike `copy`, leaves the bytes between fields zero
+        return Position(
+            tuple(self.line), record, turn, moves[:n], probs[:n], scores, cells, np.full(game.seats, np.nan)
+        )
+
+    def _guess(self, position: Position) -> None:
+        """`planes` and `heuristic`, which may rely on what the other rules say."""
+        game = self.game
+        position.planes = np.full((game.num_planes or 0, len(game.board.cells)), np.nan, np.float32)
+        self._call("planes", self.states[0], position.planes)
         if game.heuristic is not None:
-            self._call("heuristic", s, guess)
-        record = self.states.copy()
-        return Position(tuple(self.line), record, turn, moves[:n], probs[:n], scores, cells, planes, guess)
+            self._call("heuristic", self.states[0], position.guess)
 
     def _choose(self, position: Position) -> int:
         """A random move, drawn as `kernels.random_walks` draws it."""
@@ -128,8 +140,6 @@ class Trial:
                 raise self.broken("sample", f"draws {move}, which `{listing}` does not list", "draw listed moves only")
             return move
         moves, probs = np.zeros(game.branching or 0, np.int32), np.zeros(game.branching or 0)
-        if not len(position.listed):  # judged by the laws, which see the position next
-            return -1
         with np.errstate(over="ignore"):
             return int(self._pick(self.states[0], position.turn, self.rng, moves, probs))
 
@@ -143,14 +153,15 @@ class Trial:
     def _call(self, rule: str, *arguments: Any, reads: bool = True) -> Any:
         """Call a rule so that whatever goes wrong stops at its line; `reads`: it must leave the record alone."""
         fn = getattr(self.game, rule)
-        before = self.states.copy() if reads else None
+        before = self.states.tobytes()
         try:
             with np.errstate(over="call", call=_overflow, divide="raise", invalid="raise", under="ignore"):
                 result = fn(*arguments)
         except Exception as error:
             after = " ".join([str(self.game), *self.line])
             raise RuleError(f"{located(self.game, rule, error, fn)}\n  position: {after}") from None
-        if before is not None and (changed := differences(before[0], self.states[0])):
+        if reads and before != self.states.tobytes():
+            changed = differences(np.frombuffer(before, self.game.dtype)[0], self.states[0])
             problem = f"changes the record: {', '.join(changed)}"
             raise self.broken(rule, problem, "only `start` and `play` write to the record; undo what it tries out")
         return result

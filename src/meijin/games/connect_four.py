@@ -28,6 +28,7 @@ def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
     words = (width * tall + 63) // 64
     directions = (1, tall - 1, tall, tall + 1)  # up, down-right, right, up-right
     one = np.uint64(1)
+    wide = words > 1  # known when compiling, so that small boards index nothing
 
     state = np.dtype(
         [("stones", "u8", (2, words)), ("filled", "i1", (width,)), ("ply", "i2"), ("winner", "i1")], align=True
@@ -60,7 +61,7 @@ def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
         return column
 
     def holds(s: Any, seat: int, bit: int) -> bool:
-        return (s.stones[seat, bit >> 6] >> np.uint64(bit & 63)) & one != 0
+        return (s.stones[seat, bit >> 6 if wide else 0] >> np.uint64(bit & 63)) & one != 0
 
     def run(s: Any, seat: int, bit: int, step: int) -> int:
         """How many stones of the seat follow on from the bit, one way."""
@@ -86,12 +87,12 @@ def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
                 return True
         return False
 
-    wins = lined_up_anywhere if words == 1 else lined_up_here  # larger boards do not fit in one word
+    wins = lined_up_here if wide else lined_up_anywhere  # larger boards do not fit in one word
 
     def play(s: Any, move: int) -> None:
         seat = s.ply & 1
         bit = move * tall + s.filled[move]
-        s.stones[seat, bit >> 6] |= one << np.uint64(bit & 63)
+        s.stones[seat, bit >> 6 if wide else 0] |= one << np.uint64(bit & 63)
         s.filled[move] += 1
         s.ply += 1
         if wins(s, seat, bit):

@@ -87,7 +87,7 @@ def othello(size: int = 8) -> Game:
             (area - 1, -1, -size),
         )
     )
-    middle = area // 2 + size // 2  # the cell right below the centre
+    middle = area // 2 + size // 2  # the lower right one of the four in the middle
     first_black = cell_set((middle - 1, middle - size))
     first_white = cell_set((middle, middle - 1 - size))
 
@@ -213,4 +213,5 @@ def othello(size: int = 8) -> Game:
         heuristic=heuristic,
         sample=sample,
         path=lambda move: ("pass",) if move == skip else (move,),
+        # `keeps` all eight: the rules know no direction, though four of them exchange the colours of the start
     )

@@ -45,8 +45,8 @@ def node_dtype(seats: int) -> np.dtype[Any]:
 
 
 def node_bytes(seats: int) -> int:
-    """What one node costs in memory, `hot` included."""
-    return node_dtype(seats).itemsize + 2 * 4
+    """What one node costs in memory: itself, its entry of `hot`, its place while the tree is rerooted."""
+    return node_dtype(seats).itemsize + 2 * 4 + 4
 
 
 def clear(game: Game) -> Function:
@@ -112,8 +112,8 @@ def chooser(game: Game) -> Function:
             while tree[child].visits > 0:
                 child += 1
             return child
-        # UCB1 on scores scaled to 0..1, multiplied by the span of the scores: the order is the same.
-        bonus = c * (bounds[seat, 1] - bounds[seat, 0]) * math.sqrt(math.log(np.float64(node.visits)))
+        # UCB1 on scores scaled to -1..1, multiplied by half the span of the scores: the order is the same.
+        bonus = c * 0.5 * (bounds[seat, 1] - bounds[seat, 0]) * math.sqrt(math.log(np.float64(node.visits)))
         best, best_child = -math.inf, first
         for child in range(first, first + n):
             value = hot[child, MEAN] + bonus * hot[child, URGE]

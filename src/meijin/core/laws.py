@@ -1,0 +1,257 @@
+"""The laws a game keeps by itself: declarations, notation, and what interpreted rules say at every position.
+
+Each law is a function whose docstring says it. It raises a RuleError or returns how often it was tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from meijin.core import diagnose, rng
+from meijin.core.errors import RuleError
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.moves import Path
+from meijin.core.trial import UNWRITTEN, Position, Trial, broken, frozen_tables
+
+_WORK = 20_000  # entries written by interpreted rules that one of `games` may cost; longer games are played less often
+
+
+@dataclass
+class Evidence:
+    """What the laws are tried on: a game, and the trial games that interpreted play leaves for the later laws."""
+
+    game: Game
+    games: int
+    seed: int
+    gpu: bool | None
+    trace: list[list[Position]] = field(default_factory=list)
+    judged: Counter[Callable[[Game, Position], bool]] = field(default_factory=Counter)  # law -> positions
+
+    @property
+    def positions(self) -> list[Position]:
+        return [position for game in self.trace for position in game]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How often a law was tried."""
+
+    count: int
+    unit: str
+    note: str = ""  # what was seen, or why the law was left out
+
+
+# ---- before any play ----
+
+
+def declarations(evidence: Evidence) -> Tried:
+    """What the game says about itself is possible."""
+    game = evidence.game
+    cells, names = len(game.board.cells), game.dtype.names or ()
+    options = max(game.num_moves, game.num_outcomes)
+    owners = [piece.owner for piece in game.pieces if piece.owner is not None]
+    trays = [cell.tray for cell in game.board.cells if cell.tray is not None]
+    shadowed = [name for name in names if hasattr(np.record, name)]
+    strange = [name for name in names if game.dtype[name].base.kind not in "iufb"]
+    claims: list[tuple[bool, str, str]] = [
+        (
+            len(game.pieces) >= 2,
+            f"pieces: {len(game.pieces)} given",
+            "give `pieces` an empty one and at least one more",
+        ),
+        (all(0 <= o < game.seats for o in owners), f"pieces: owners {owners}", f"owners are 0 to {game.seats - 1}"),
+        (all(0 <= t < game.seats for t in trays), f"board: trays of seats {trays}", f"seats are 0 to {game.seats - 1}"),
+        (
+            1 <= (game.branching or 0) <= options,
+            f"branching={game.branching}",
+            f"choose from 1 to {options}, the number of moves or outcomes",
+        ),
+        (not shadowed, f"state: field {shadowed} means something else to numpy", "rename the field"),
+        (not strange, f"state: field {strange} is no number", "use integer, float or bool fields"),
+    ]
+    for ok, problem, remedy in claims:
+        if not ok:
+            raise RuleError(f"{game}: {problem}\n  remedy: {remedy}")
+    tried = len(claims)
+    for rule, kind, paths in (("path", "move", _paths(game)), ("outcome_path", "outcome", game.outcome_paths)):
+        seen: dict[Path, int] = {}
+        for number, path in enumerate(paths):
+            steps = [
+                c
+                for step in path
+                if not isinstance(step, str)
+                for c in (step if isinstance(step, frozenset) else (step,))
+            ]
+            outside = [c for c in steps if not 0 <= c < cells]
+            if outside or not path or frozenset() in path:
+                raise RuleError(
+                    f"{game}: `{rule}` of {kind} {number} is {path!r}, on a board of {cells} cells\n  remedy: "
+                    f"say with `{rule}` which cells make each {kind}: cell indices, sets of them, or words"
+                )
+            if (other := seen.setdefault(path, number)) != number:
+                raise RuleError(
+                    f"{game}: `{rule}` is {path!r} for both {kind}s {other} and {number}\n  remedy: "
+                    "paths are unique; a word such as '+' can tell two moves apart"
+                )
+            tried += 1
+    return Tried(tried, "declarations")
+
+
+def _paths(game: Game) -> tuple[Path, ...]:
+    try:
+        return game.paths
+    except RuleError as error:
+        raise RuleError(f"{game}: `path`: {error}") from None
+
+
+def notation(evidence: Evidence) -> Tried:
+    """Every name finds its move again, and no two are alike."""
+    game = evidence.game
+    for outcome, rule in ((False, "move_name"), (True, "outcome_name")):
+        try:
+            named = game.outcomes if outcome else game.moves
+        except RuleError as error:
+            raise RuleError(f"{game}: `{rule}`: {error}") from None
+        for move in named:
+            if game.find(move.name, outcome) != move:
+                raise RuleError(f"{game}: `{rule}`: '{move.name}' finds another move\n  remedy: give each its own name")
+    return Tried(game.num_moves + game.num_outcomes, "names")
+
+
+def plain_rules(evidence: Evidence) -> Tried:
+    """Rules use numbers, fields and constant arrays only, so that they compile for the CPU and the GPU."""
+    return Tried(diagnose.inspect(evidence.game), "functions")
+
+
+# ---- interpreted play ----
+
+
+def interpreted_play(evidence: Evidence) -> Tried:
+    """Interpreted random play ends within `longest`; only `start` and `play` write to the record, and none beside it."""
+    game = evidence.game
+    cost = len(game.board.cells) * (1 + (game.num_planes or 0)) + (game.branching or 0)
+    budget = max(40, min(100 * evidence.games, _WORK * evidence.games // cost))
+    played = 0
+
+    def judge(position: Position) -> None:
+        for law in POSITION_LAWS[:-1] if position.planes is None else POSITION_LAWS[-1:]:
+            evidence.judged[law] += law(game, position)
+
+    with frozen_tables(game):
+        for number in range(evidence.games):
+            # The first game is played out, so that its end is seen; a later one may be cut short.
+            limit = max(budget, 1000) if number == 0 else budget - played
+            if limit <= 0:
+                break
+            trial = Trial(game, rng.stream(evidence.seed, number), judge, plain_ints=number % 2 == 0)
+            positions = list(trial.positions(min(limit, game.longest + 1)))
+            evidence.trace.append(positions)
+            played += len(positions)
+            if len(positions) > game.longest and positions[-1].turn != OVER:
+                raise trial.broken(
+                    "turn",
+                    f"says the game goes on after longest={game.longest} plies",
+                    "declare a larger `longest`, or end the game there",
+                )
+    ended = sum(positions[-1].turn == OVER for positions in evidence.trace)
+    return Tried(len(evidence.trace), "games", f"{ended} to the end")
+
+
+# ---- at every position; the result says whether the law has anything to say there ----
+
+
+def moves_listed(game: Game, position: Position) -> bool:
+    """At a seat's turn `legal` lists at least one move, ascending, each once, in 0..num_moves-1."""
+    if position.turn >= 0:
+        _listing(game, "legal", position, game.num_moves, "num_moves")
+    return position.turn >= 0
+
+
+def outcomes_listed(game: Game, position: Position) -> bool:
+    """At a chance turn `odds` lists outcomes, ascending, each once, with probabilities above 0 that sum to 1."""
+    if position.turn != CHANCE:
+        return False
+    _listing(game, "odds", position, game.num_outcomes, "num_outcomes")
+    probs = position.probs
+    if not (np.isfinite(probs).all() and (probs > 0).all()):
+        worst = position.listed[int(np.argmin(np.where(np.isfinite(probs), probs, -1.0)))]
+        problem = f"gives outcome {worst} a probability that is not above 0: {probs.tolist()}"
+        raise broken(game, "odds", problem, "write every probability, and leave impossible outcomes out", position.line)
+    if abs(float(probs.sum()) - 1.0) > 1e-9:
+        problem = f"gives probabilities that sum to {probs.sum():.12g}, not to 1"
+        raise broken(game, "odds", problem, "divide each by their sum", position.line)
+    return True
+
+
+def _listing(game: Game, rule: str, position: Position, count: int, limit: str) -> None:
+    listed = position.listed.tolist()
+    if not listed:
+        whose = "chance" if rule == "odds" else f"seat {position.turn}"
+        remedy = "list at least one, such as a pass, or let `turn` say OVER"
+        raise broken(game, rule, f"lists nothing although it is {whose}'s turn", remedy, position.line)
+    for entry in listed:
+        if entry == UNWRITTEN:
+            remedy = "return how many entries were written"
+            raise broken(game, rule, f"says {len(listed)} but writes fewer entries", remedy, position.line)
+        if not 0 <= entry < count:
+            remedy = f"moves are 0 to {limit}-1 = {count - 1}"
+            raise broken(game, rule, f"lists {entry}, outside 0..{count - 1}", remedy, position.line)
+    for one, other in pairwise(listed):
+        if one >= other:
+            problem = f"lists {one} twice" if one == other else f"lists {one} before {other}"
+            raise broken(game, rule, problem, "list in ascending order, each entry once", position.line)
+
+
+def scores_in_range(game: Game, position: Position) -> bool:
+    """`score` writes every seat's entry, finite and within `score_range`."""
+    low, high = game.score_range
+    for seat, value in enumerate(position.scores.tolist()):
+        if math.isnan(value):
+            problem = f"leaves seat {seat} unwritten, or writes nan"
+            raise broken(game, "score", problem, "write every entry, every time", position.line)
+        if not (math.isfinite(value) and low <= value <= high):
+            problem = f"gives seat {seat} {value:g}, outside score_range={game.score_range}"
+            raise broken(game, "score", problem, "declare a wider `score_range`, or scale the scores", position.line)
+    return True
+
+
+def cells_in_range(game: Game, position: Position) -> bool:
+    """`cells` writes every cell, each an index into `pieces`."""
+    for cell, value in enumerate(position.cells.tolist()):
+        name = f"cell {cell} ('{game.board.cells[cell].name}')"
+        if value == UNWRITTEN:
+            raise broken(game, "cells", f"leaves {name} unwritten", "write every entry, every time", position.line)
+        if not 0 <= value < len(game.pieces):
+            remedy = f"values are 0 to {len(game.pieces) - 1}, indices into `pieces`"
+            raise broken(game, "cells", f"writes {value} to {name}", remedy, position.line)
+    return True
+
+
+def planes_written(game: Game, position: Position) -> bool:
+    """`planes` and `heuristic` write every entry, finite."""
+    assert position.planes is not None  # judged last: `planes` may build on the other rules
+    if not np.isfinite(position.planes).all():
+        plane, cell = np.argwhere(~np.isfinite(position.planes))[0].tolist()
+        problem = f"leaves plane {plane}, cell {cell} unwritten or not finite"
+        raise broken(game, "planes", problem, "write every entry, every time", position.line)
+    if game.heuristic is not None and not np.isfinite(position.guess).all():
+        problem = f"gives {position.guess.tolist()}"
+        raise broken(game, "heuristic", problem, "write a finite estimate for every seat", position.line)
+    return True
+
+
+PositionLaw = Callable[[Game, Position], bool]
+
+POSITION_LAWS: tuple[PositionLaw, ...] = (
+    moves_listed,
+    outcomes_listed,
+    scores_in_range,
+    cells_in_range,
+    planes_written,
+)
