@@ -108,7 +108,7 @@ def test_interrupt_ends_even_compiled_code_quietly() -> None:
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from meijin.cli import main; main()"
     )
     program = subprocess.Popen(
-        [sys.executable, "-u", "-c", code, "play", "connect_four", "--seat", "1=mcts(seconds=600)"],
+        [sys.executable, "-u", "-c", code, "play", "connect_four", "--seat", "1=mcts(seconds=600, threads=2)"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -10,14 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from meijin.cli.common import prepare
-from meijin.cli.console import busy, interruptible, out
-from meijin.cli.program import FAILED, complain
+from meijin.cli.console import busy, out
+from meijin.cli.program import FAILED, complain, interruptible
 from meijin.core.catalogue import games as registry
 from meijin.core.catalogue import make
 from meijin.core.check import Report, check_game
 from meijin.core.errors import BadParameter, RuleError
-
-WIDE = 110  # columns from which there is room to say what each law means
 
 
 def check(name: str | None, load: Sequence[Path], games: int | None, seed: int) -> None:
@@ -52,14 +50,13 @@ def _print(report: Report) -> None:
     console.print(Text.assemble((report.game, "bold"), ("  every law holds", "bold green")))
     shown = Table.grid(padding=(0, 2, 0, 0))
     for law in report.laws:
-        left_out = law.tried == 0
+        left_out = law.count == 0
         style = "dim" if left_out else ""
-        row = [
+        shown.add_row(
             Text("-", "dim") if left_out else Text("✓", "bold green"),
             Text(law.name, style),
-            Text("" if left_out else f"{law.tried:,} {law.unit}", style),
-            Text(law.note, "dim"),
-        ]
-        shown.add_row(*row, *([Text(law.says, "dim")] if console.width >= WIDE else []))
+            Text("" if left_out else f"{law.count:,} {law.unit}", style),
+            Text(law.note or "nothing to try" * left_out, "dim"),
+        )
     console.print(shown)
     console.print(Text(f"seen: {report.positions:,} positions, {most}", "dim"))

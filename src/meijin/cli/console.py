@@ -1,19 +1,16 @@
-"""The terminal: consoles, the line that says what is going on, JSON, and work that Ctrl-C can end."""
+"""The terminal: consoles, tables, JSON, and the line that says what is going on."""
 
 from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
-
-T = TypeVar("T")
 
 
 def out() -> Console:
@@ -98,22 +95,3 @@ def announce_compiling() -> None:
     compiling.on_compile = lambda name: busy(
         f"compiling {name.rsplit('-', 1)[0]} for this machine (once; a few seconds)"
     )
-
-
-def interruptible(work: Callable[[], T]) -> T:
-    """Run work so that Ctrl-C ends the program at once: compiled code does not look at signals itself."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]

@@ -12,7 +12,8 @@ from rich.text import Text
 from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import limit, position, prepare
-from meijin.cli.console import busy, interruptible, out, print_json, table
+from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.program import interruptible
 from meijin.core.agent import Analysis, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter

@@ -15,7 +15,8 @@ from meijin.arena.match import MatchResult, Standing, Tally
 from meijin.arena.match import match as play_match
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import err, interruptible, out, print_json, table, telling
+from meijin.cli.console import err, out, print_json, table, telling
+from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse

@@ -14,7 +14,8 @@ import numpy as np
 from rich.text import Text
 
 from meijin.cli.common import position, prepare
-from meijin.cli.console import busy, interruptible, out, print_json, table
+from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.program import interruptible
 from meijin.core import kernels
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -90,7 +91,7 @@ def bench(name: str, seconds: float, device: str, threads: int | None, load: Seq
         cuda.require()
         with busy(f"playing random games of {game} on the GPU"):
             moves = interruptible(lambda: _gpu_moves(game, seconds, lanes))
-        machine = _gpu_name()
+        machine = cuda.device_name()
     else:
         with busy(f"playing random games of {game}"):
             moves = interruptible(lambda: _cpu_moves(game, seconds, lanes))
@@ -158,13 +159,6 @@ def _gpu_moves(game: Game, seconds: float, threads: int) -> float:
     _, _, once = cuda.random_games(game, threads, 1, 1)
     plies, _, took = cuda.random_games(game, threads, max(1, int(seconds / max(once, 1e-6))), 1)
     return plies / took
-
-
-def _gpu_name() -> str:
-    from numba import cuda as device
-
-    name: Any = getattr(device.get_current_device(), "name", "GPU")
-    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def _cpu_name() -> str:

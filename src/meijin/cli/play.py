@@ -17,8 +17,9 @@ from rich.text import Text
 from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import limit, position, prepare
-from meijin.cli.console import busy, interruptible, out
+from meijin.cli.console import busy, out
 from meijin.cli.inspect import figures, moves_table
+from meijin.cli.program import interruptible
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, IllegalMove, suggest

@@ -1,4 +1,4 @@
-"""How the program ends: errors in one line, Ctrl-C and a closed pipe without a word."""
+"""How the program ends: errors in one line, Ctrl-C at once, a closed pipe without a word."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from typer.core import TyperGroup
+
+T = TypeVar("T")
 
 FAILED = 2  # a mistake of the person at the keyboard
 INTERRUPTED = 130  # as shells report SIGINT
@@ -45,9 +48,39 @@ class Program(TyperGroup):
                 raise
             complain(message)
             status = FAILED
-        if status == INTERRUPTED and sys.stderr.isatty():
-            print(file=sys.stderr)  # so that the shell's prompt does not follow ^C
+        if status == INTERRUPTED:
+            if sys.stderr.isatty():
+                print(file=sys.stderr)  # so that the shell's prompt does not follow ^C
+            if _running:  # Python would wait for the work and its threads
+                sys.stdout.flush()
+                os._exit(INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+_running: list[threading.Thread] = []  # work that Ctrl-C left behind
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run work so that Ctrl-C ends the program at once: compiled code does not look at signals itself."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        _running.append(thread)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 def explained(error: Exception) -> str | None:

@@ -158,14 +158,12 @@ def games_end(evidence: Evidence) -> Tried:
     count = _WALKS if compiling.JIT else 1
     plies = min(game.longest, _PLIES)
     states = _walks(game, game.states(count), plies, rng.streams(evidence.seed + 1, count))
-    if plies < game.longest:
-        return Tried(count, "games", f"played to ply {plies} of {game.longest}")
-    for i in range(count):
-        if State(game, states[i]).turn != OVER:
-            problem = f"says the game goes on after longest={game.longest} plies"
-            remedy = f"declare a larger `longest`, or end the game there; the position is\n{State(game, states[i])}"
-            raise broken(game, "turn", problem, remedy)
-    return Tried(count, "games")
+    going = [state for state in (State(game, record) for record in states) if not state.is_over]
+    if going and plies == game.longest:
+        problem = f"says the game goes on after longest={game.longest} plies"
+        remedy = f"declare a larger `longest`, or end the game there; the position is\n{going[0]}"
+        raise broken(game, "turn", problem, remedy)
+    return Tried(count, "games", f"{len(going)} still going at ply {plies}" if going else "")
 
 
 def round_trips(evidence: Evidence) -> Tried:
@@ -210,16 +208,20 @@ def symmetries(evidence: Evidence) -> Tried:
     try:
         kept = game.symmetries[1:]
     except UnknownName as error:
-        raise RuleError(f"{error}\n  remedy: correct `keeps`") from None
-    for name in game.keeps or ():
+        raise RuleError(f"{error}\n  remedy: correct `keeps` and `swaps`") from None
+    for name in (*(game.keeps or ()), *game.swaps):
         if name not in {symmetry.name for symmetry in game.symmetries}:
+            field = "swaps" if name in game.swaps else "keeps"
             raise RuleError(
-                f"{game}: `keeps` names '{name}', but it takes the path of some move to no move's path\n"
-                f"  remedy: leave '{name}' out of `keeps`, or give `path` (and `outcome_path`) the cells that it moves"
+                f"{game}: `{field}` names '{name}', but it takes the path of some move to no move's path\n"
+                f"  remedy: leave '{name}' out of `{field}`, or give `path` (and `outcome_path`) the cells that it moves"
             )
     tried, notes = 0, []
     start = evidence.trace[0][0].cells
     for symmetry in kept:
+        if symmetry.swaps:  # the image of a game would begin with the other seat
+            notes.append(f"{symmetry.name} not tried: it exchanges the seats")
+            continue
         if (start[np.array(symmetry.cells)] != start).any():
             # No game leads to the image of the start, so the law cannot be tried: the author has to vouch for it.
             if game.keeps is None:

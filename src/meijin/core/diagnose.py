@@ -92,7 +92,7 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
 
     record = numba.from_dtype(game.dtype)
     integers, floats = nb.Array(nb.int32, 1, "C"), nb.Array(nb.float64, 1, "C")
-    return {
+    signatures: dict[str, list[tuple[Any, ...]]] = {
         "play": [(record, nb.int64), (record, nb.int32)],  # from Python, and from a buffer of moves
         "legal": [(record, integers)],
         "odds": [(record, integers, floats)],
@@ -101,7 +101,8 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
         "cells": [(record, integers), (record, nb.Array(nb.float32, 1, "C"))],  # the second by the default planes
         "planes": [(record, nb.Array(nb.float32, 2, "C"))],
         "sample": [(record, nb.Array(nb.uint64, 1, "C"))],
-    }.get(rule, [(record,)])
+    }
+    return signatures.get(rule, [(record,)])
 
 
 def _not_a_count(result: Any) -> str | None:
@@ -318,7 +319,7 @@ def _failure(game: Game, rule: str, error: Exception) -> tuple[str, str]:
         return text, WIDER
     if isinstance(error, ZeroDivisionError | FloatingPointError):
         if "overflow" in text:
-            return f"a number grows beyond its type ({text})", WIDER
+            return "a number grows beyond its type", WIDER
         if "divi" in text or "modulo" in text or "zero" in text:
             return text, "test the divisor before dividing"
         return text, "keep floats finite: test before a division, a root or a logarithm"

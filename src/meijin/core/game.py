@@ -40,12 +40,23 @@ OPTIONAL = ("odds", "planes", "heuristic", "sample")
 
 @dataclass(frozen=True, slots=True)
 class Symmetry:
-    """A symmetry of a game. Law: playing `moves[m]` in the image of a position gives the image of playing `m`."""
+    """A symmetry of a game. Law: playing `moves[m]` in the image of a position gives the image of playing `m`.
+
+    In the image, cell `cells[i]` has value `values[v]` where cell i had v, it is the turn of `seats[k]` where it was
+    that of k, and k's score is that of `seats[k]`. Most symmetries leave seats and values alone.
+    """
 
     name: str
     cells: tuple[int, ...]  # cell i goes to cells[i]
     moves: tuple[int, ...]  # move m becomes moves[m]
     outcomes: tuple[int, ...]  # chance outcome o becomes outcomes[o]
+    seats: tuple[int, ...]  # seat k becomes seats[k]
+    values: tuple[int, ...]  # value v of a cell becomes values[v]
+
+    @property
+    def swaps(self) -> bool:
+        """Whether it exchanges seats: then the image of a start position is none, as the other seat is to move."""
+        return self.seats != tuple(range(len(self.seats)))
 
 
 @dataclass(eq=False)
@@ -82,6 +93,7 @@ class Game:
     outcome_path: Callable[[int], Path] | None = None
     outcome_name: Callable[[int], str] | None = None
     keeps: Sequence[str] | None = None  # names of the symmetries of the board that the rules keep; None: all
+    swaps: Sequence[str] = ()  # names of those that the rules keep if the two seats are exchanged too
     # filled in when the game is made through its registered function
     name: str = "game"
     title: str = ""
@@ -196,16 +208,30 @@ class Game:
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The board's symmetries that the game keeps and its moves allow, the identity first."""
         found = self.board.symmetries
-        for name in self.keeps or ():
+        for name in (*(self.keeps or ()), *self.swaps):
             if name not in found:
                 raise UnknownName(f"{self}: its board has no symmetry '{name}'{suggest(name, found)}")
+        same = tuple(range(self.seats)), tuple(range(len(self.pieces)))
         kept = []
         for name, cells in found.items():
-            if self.keeps is None or name in self.keeps or name == "identity":
+            if self.keeps is None or name in self.keeps or name in self.swaps or name == "identity":
                 moves, outcomes = permuted(self.paths, cells), permuted(self.outcome_paths, cells)
                 if moves is not None and outcomes is not None:
-                    kept.append(Symmetry(name, cells, moves, outcomes))
+                    seats, values = self._exchanged if name in self.swaps else same
+                    kept.append(Symmetry(name, cells, moves, outcomes, seats, values))
         return tuple(kept)
+
+    @cached_property
+    def _exchanged(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Seats and values when two seats are exchanged: a seat's n-th piece becomes the other's n-th."""
+        owned = [[v for v, piece in enumerate(self.pieces) if piece.owner == seat] for seat in range(self.seats)]
+        trays = any(cell.tray is not None for cell in self.board.cells)
+        if self.seats != 2 or len(owned[0]) != len(owned[1]) or trays:
+            raise RuleError(f"{self}: `swaps` needs two seats with equally many pieces each, and a board without trays")
+        values = list(range(len(self.pieces)))
+        for one, other in zip(*owned, strict=True):
+            values[one], values[other] = other, one
+        return (1, 0), tuple(values)
 
 
 def _check_rule(rule: str, fn: Any, arguments: tuple[str, ...]) -> None:

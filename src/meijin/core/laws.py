@@ -133,7 +133,7 @@ def plain_rules(evidence: Evidence) -> Tried:
 
 
 def interpreted_play(evidence: Evidence) -> Tried:
-    """Interpreted random play ends within `longest`; only `start` and `play` write to the record, and none beside it."""
+    """Interpreted random play ends within `longest`; only `start` and `play` write, and to the record alone."""
     game = evidence.game
     cost = len(game.board.cells) * (1 + (game.num_planes or 0)) + (game.branching or 0)
     budget = max(40, min(100 * evidence.games, _WORK * evidence.games // cost))

@@ -75,6 +75,9 @@ class Trial:
                 position.move = self._choose(position)
             yield position
             if position.turn == OVER:
+                if self._count("turn", self.states[0]) != OVER:
+                    problem = "says OVER once and not the second time"
+                    raise self.broken("turn", problem, "let it depend on the record alone")
                 return
             names = self.game.outcomes if position.turn == CHANCE else self.game.moves
             self._call("play", self.states[0], self.number(position.move), reads=False)
@@ -90,7 +93,7 @@ class Trial:
         used.view(np.uint8)[:] = 0x55
         self._call("start", used[0], reads=False)
         if differing := differences(self.states[0], used[0]):
-            problem = f"leaves {', '.join(differing)} as it was"
+            problem = f"leaves a field as it was: {', '.join(text.split()[0] for text in differing)}"
             raise self.broken("start", problem, "set every field: records are used again for the next game")
 
     def _look(self) -> Position:

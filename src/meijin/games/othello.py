@@ -213,5 +213,6 @@ def othello(size: int = 8) -> Game:
         heuristic=heuristic,
         sample=sample,
         path=lambda move: ("pass",) if move == skip else (move,),
-        # `keeps` all eight: the rules know no direction, though four of them exchange the colours of the start
+        # All eight: the rules know no direction, though four of them exchange the colours of the start.
+        keeps=("rotate90", "rotate180", "rotate270", "mirror", "flip", "transpose", "antitranspose"),
     )

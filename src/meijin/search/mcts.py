@@ -129,19 +129,18 @@ class MCTS(Agent):
             raise MeijinError(
                 "there is nothing to search: " + ("chance moves" if state.is_chance else "the game is over")
             )
-        began = time.perf_counter()
         self._set_roots(state)
+        done = self._trees[0].run(1, self.c)  # on the first use this compiles, before the clock starts
+        began = time.perf_counter()
         limit = limit.over(self.limit)
         deadline = math.inf if limit.seconds is None else began + limit.seconds
-        shares = [
-            None if limit.simulations is None else (limit.simulations + k) // self.threads for k in range(self.threads)
-        ]
+        left = None if limit.simulations is None else limit.simulations - done
+        shares = [None if left is None else (left + k) // self.threads for k in range(self.threads)]
         if self.threads == 1:
-            done = self._work(self._trees[0], shares[0], deadline)
+            done += self._work(self._trees[0], shares[0], deadline)
         else:
-            self._trees[0].run(1, self.c)  # compile before the threads start
             with ThreadPoolExecutor(self.threads) as pool:
-                done = 1 + sum(pool.map(self._work, self._trees, shares, [deadline] * self.threads))
+                done += sum(pool.map(self._work, self._trees, shares, [deadline] * self.threads))
         return self._report(state, done, time.perf_counter() - began)
 
     def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
@@ -171,7 +170,7 @@ class MCTS(Agent):
         done, batch = 0, 16
         while simulations is None or done < simulations:
             before = time.perf_counter()
-            if before >= deadline and done > 0:
+            if before >= deadline:
                 break
             done += tree.run(batch if simulations is None else min(batch, simulations - done), self.c)
             if tree.nodes[0].proven:

@@ -1,0 +1,167 @@
+"""Breakthrough: the first piece on the far row wins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meijin.core.bits import count, lowest, nth, without_lowest
+from meijin.core.boards import square
+from meijin.core.catalogue import game
+from meijin.core.drawing import Piece
+from meijin.core.errors import BadParameter
+from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.rng import below
+
+WHITE, BLACK = 0, 1  # the seats; white begins, at the bottom
+LEFT, AHEAD, RIGHT = 0, 1, 2  # where a piece goes, as seen on the drawing
+
+
+@game("breakthrough", title="Breakthrough")
+def breakthrough(rows: int = 8, columns: int = 8) -> Game:
+    """Move a piece one step ahead, straight or diagonally; only a diagonal step may capture. Moves are "a2a3".
+
+    The first piece on the far row wins, and so does who captures everything. Each side begins with its two rows
+    nearest to it, or with one on a board of fewer than six rows. Whoever has a piece has a move: nothing of its own
+    stands diagonally ahead of the foremost one.
+    """
+    check_sizes(rows=(rows, 2, 32), columns=(columns, 2, 32))
+    if rows * columns > 64:
+        raise BadParameter(f"rows={rows}, columns={columns}: a board has 64 cells at most; choose fewer")
+    area = rows * columns
+    depth = 2 if rows >= 6 else 1  # rows of pieces at the start
+
+    # ---- moves: by where they begin, then by where they end; both seats' together ----
+
+    board = square(rows, columns, theme="chess")
+    steps = [
+        (seat, way, cell, to)
+        for cell in range(area)  # row by row from the top
+        for seat, ahead in ((WHITE, -1), (BLACK, 1))
+        for way in (LEFT, AHEAD, RIGHT)
+        if 0 <= (to := cell + ahead * columns + way - AHEAD) < area
+        and 0 <= cell % columns + way - AHEAD < columns
+    ]
+    move_of = np.zeros((2, 3, area), np.int16)  # [seat, way, cell]
+    ends = np.zeros((len(steps), 2), np.uint8)  # [move] -> from, to
+    for move, (seat, way, cell, to) in enumerate(steps):
+        move_of[seat, way, cell] = move
+        ends[move] = cell, to
+
+    # ---- sets of cells: bit i for cell i ----
+
+    def cell_set(cells: Any) -> np.uint64:
+        return np.uint64(sum(1 << cell for cell in cells))
+
+    one = np.uint64(1)
+    whole = cell_set(range(area))
+    homes = (cell_set(range(area - depth * columns, area)), cell_set(range(depth * columns)))  # [seat]
+    goals = (cell_set(range(columns)), cell_set(range(area - columns, area)))
+    inner = (  # [way] -> the cells from which it stays between the sides
+        cell_set(cell for cell in range(area) if cell % columns > 0),
+        whole,
+        cell_set(cell for cell in range(area) if cell % columns < columns - 1),
+    )
+    shifts = tuple(np.uint64(columns + by) for by in (-1, 0, 1))
+    row_sets = np.array([cell_set(range(r * columns, (r + 1) * columns)) for r in range(rows)], np.uint64)
+
+    state = np.dtype([("pieces", "u8", (2,)), ("turn", "i1"), ("winner", "i1")], align=True)
+
+    def start(s: Any) -> None:
+        s.pieces[WHITE] = homes[WHITE]
+        s.pieces[BLACK] = homes[BLACK]
+        s.turn = WHITE
+        s.winner = -1
+
+    def turn(s: Any) -> int:
+        return s.turn if s.winner < 0 else OVER
+
+    def movers(s: Any) -> Any:
+        """The mover's pieces that can go left, ahead and right."""
+        mine, theirs = s.pieces[s.turn], s.pieces[1 - s.turn]
+        free, vacant = whole & ~mine, whole & ~(mine | theirs)
+        if s.turn == WHITE:  # a step ahead lowers a cell's number
+            left, ahead, right = free << shifts[RIGHT], vacant << shifts[AHEAD], free << shifts[LEFT]
+        else:
+            left, ahead, right = free >> shifts[LEFT], vacant >> shifts[AHEAD], free >> shifts[RIGHT]
+        return mine & left & inner[LEFT], mine & ahead, mine & right & inner[RIGHT]
+
+    def legal(s: Any, moves: Any) -> int:
+        left, ahead, right = movers(s)
+        pieces = left | ahead | right
+        n = 0
+        while pieces != 0:
+            cell = lowest(pieces)
+            bit = one << np.uint64(cell)
+            if left & bit != 0:
+                moves[n] = move_of[s.turn, LEFT, cell]
+                n += 1
+            if ahead & bit != 0:
+                moves[n] = move_of[s.turn, AHEAD, cell]
+                n += 1
+            if right & bit != 0:
+                moves[n] = move_of[s.turn, RIGHT, cell]
+                n += 1
+            pieces = without_lowest(pieces)
+        return n
+
+    def sample(s: Any, rng: Any) -> int:
+        left, ahead, right = movers(s)
+        lefts, aheads = count(left), count(ahead)
+        n = below(rng, lefts + aheads + count(right))
+        way, pieces = LEFT, left
+        if n >= lefts + aheads:
+            way, pieces, n = RIGHT, right, n - lefts - aheads
+        elif n >= lefts:
+            way, pieces, n = AHEAD, ahead, n - lefts
+        return np.int64(move_of[s.turn, way, nth(pieces, n)])
+
+    def play(s: Any, move: int) -> None:
+        seat = s.turn
+        to = one << np.uint64(ends[move, 1])
+        s.pieces[seat] ^= to | one << np.uint64(ends[move, 0])
+        s.pieces[1 - seat] &= ~to
+        if to & goals[seat] != 0 or s.pieces[1 - seat] == 0:
+            s.winner = seat
+        s.turn = 1 - seat
+
+    def score(s: Any, out: Any) -> None:
+        out[WHITE] = 0.0 if s.winner < 0 else 1.0 if s.winner == WHITE else -1.0
+        out[BLACK] = -out[WHITE]
+
+    def heuristic(s: Any, out: Any) -> None:
+        """Who has more pieces, and whose are further ahead."""
+        lead = 0
+        for row in range(rows):
+            lead += (rows + (rows - 1 - row)) * count(s.pieces[WHITE] & row_sets[row])
+            lead -= (rows + row) * count(s.pieces[BLACK] & row_sets[row])
+        out[WHITE] = lead / (abs(lead) + 4.0 * rows)
+        out[BLACK] = -out[WHITE]
+
+    def cells(s: Any, out: Any) -> None:
+        for cell in range(area):
+            bit = one << np.uint64(cell)
+            out[cell] = 1 if s.pieces[WHITE] & bit != 0 else 2 if s.pieces[BLACK] & bit != 0 else 0
+
+    way_to_go = sum(rows - 2 - row for row in range(depth)) * columns  # one seat's steps, short of the far row
+    return Game(
+        state=state,
+        board=board,
+        pieces=(Piece("."), Piece("W", owner=WHITE, fill="#f4f1e8"), Piece("B", owner=BLACK, fill="#1c1c1c")),
+        seats=2,
+        num_moves=len(steps),
+        longest=2 * way_to_go + 1,  # every move is a step ahead, and one on the far row is the last
+        branching=min(3 * depth * columns, len(steps) // 2),
+        start=start,
+        turn=turn,
+        legal=legal,
+        play=play,
+        score=score,
+        cells=cells,
+        heuristic=heuristic,
+        sample=sample,
+        path=lambda move: steps[move][2:],
+        keeps=("mirror",),
+        swaps=("flip", "rotate180"),
+    )

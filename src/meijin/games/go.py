@@ -1,0 +1,196 @@
+"""Go: surround points and stones; who holds more of the board wins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from meijin.core.boards import letters, square
+from meijin.core.catalogue import game
+from meijin.core.drawing import Piece
+from meijin.core.errors import BadParameter
+from meijin.core.game import OVER, Game, check_sizes
+from meijin.games._go_board import BLACK, EMPTY, SUPERKO, WHITE, Stones, stones
+
+SCORING = ("area", "territory")
+
+
+def longest_game(size: int) -> int:
+    """Plies after which a game is over and counted as it stands. Random play on 9 x 9 gets there once in 300 games,
+    players never do; something must end the cycles that simple ko allows."""
+    return 3 * size * size + 20
+
+
+def stones_of(go_game: Game) -> Stones:
+    """The rules on stones that a game of Go was made with."""
+    size = go_game.params["size"]
+    return stones(size, go_game.params["superko"], go_game.params["suicide"], longest_game(size))
+
+
+@game("go", title="Go")
+def go(
+    size: int = 9,
+    komi: float = 7.5,
+    superko: str = "positional",
+    scoring: str = "area",
+    suicide: bool = False,
+    handicap: int = 0,
+) -> Game:
+    """Black (seat 0) and white place stones and take those without liberties; two passes in a row end the game.
+
+    `superko`: "simple" forbids only to take a ko straight back; "positional" to make a position of stones that was
+    there before; "situational" only if the same seat was to move then (after a pass, too).
+    `scoring`: "area" counts stones and surrounded points, "territory" surrounded points and prisoners. Both take every
+    stone on the board as alive: play on until the dead ones are taken, or see `dead_stones` and `final_score`.
+    `suicide` allows to fill a group's own last liberty, which takes it off; never with a single stone.
+    `handicap`: 2 to 9 black stones on the standard points, and white begins. With area scoring white gets a point
+    for each of them (as in Chinese rules), with territory scoring none.
+    `komi`: white's points for moving second; with a whole number there are draws.
+    """
+    check_sizes(size=(size, 2, 19), handicap=(handicap, 0, 9))
+    for name, value, known in (("superko", superko, SUPERKO), ("scoring", scoring, SCORING)):
+        if value not in known:
+            raise BadParameter(f"{name}={value!r}: choose from {', '.join(map(repr, known))}")
+    if not (math.isfinite(komi) and (2 * komi).is_integer() and abs(komi) <= 1000):
+        raise BadParameter(f"komi={komi!r}: give a multiple of 0.5 from -1000 to 1000, such as 7.5 or 7.0")
+    area = size * size
+    skip = area  # the move "pass"
+    longest = longest_game(size)
+    on = stones(size, superko, suicide, longest)
+    point, wide = on.point, on.wide
+    clear, allowed, place, draw, settle = on.clear, on.allowed, on.place, on.draw, on.settle
+    history = superko != "simple"
+    by_area = scoring == "area"
+    first = 1 if handicap else 0  # the seat that begins
+    twice_komi = int(2 * komi) + (2 * handicap if by_area else 0)  # in half points
+    given = np.array([point[cell] for cell in handicap_cells(size, handicap)], np.int16)
+    steps = (-wide, -1, 1, wide)
+
+    state = np.dtype(
+        [
+            *on.fields,
+            ("last", "i2", (2,)),  # the latest move and the one before it; -1: none
+            ("lead", "i2"),  # when the game is over: black's points less white's, without komi
+            ("turn", "i1"),
+        ],
+        align=True,
+    )
+
+    def start(s: Any) -> None:
+        clear(s)
+        for k in range(handicap):
+            place(s, np.int64(given[k]), BLACK)
+        remember(s)
+        s.last[0] = -1
+        s.last[1] = -1
+        s.lead = 0
+        s.turn = first
+
+    def remember_hash(s: Any) -> None:
+        s.past[s.ply] = s.hash
+
+    def nothing(s: Any) -> None:
+        return None
+
+    remember = remember_hash if history else nothing
+
+    def turn(s: Any) -> int:
+        return s.turn
+
+    def legal(s: Any, moves: Any) -> int:
+        n = 0
+        for cell in range(area):
+            p = np.int64(point[cell])
+            if s.color[p] == EMPTY and allowed(s, p, s.turn + 1):
+                moves[n] = cell
+                n += 1
+        moves[n] = skip
+        return n + 1
+
+    cell_of = on.cell
+
+    def sample(s: Any, rng: Any) -> int:
+        return cell_of[draw(s, s.turn + 1, rng)]
+
+    def play(s: Any, move: int) -> None:
+        if move == skip:
+            s.ko = 0
+        else:
+            place(s, np.int64(point[move]), s.turn + 1)
+        s.ply += 1
+        remember(s)
+        if s.ply == longest or (move == skip and s.last[0] == skip):
+            s.turn = OVER
+            count(s)
+        else:
+            s.turn = 1 - s.turn
+        s.last[1] = s.last[0]
+        s.last[0] = move
+
+    def count(s: Any) -> None:
+        settle(s)
+        lead = 0
+        for k in range(s.empties):
+            touched = s.next[s.empty[k]]
+            if touched == BLACK:
+                lead += 1
+            elif touched == WHITE:
+                lead -= 1
+        if by_area:
+            for cell in range(area):
+                color = s.color[point[cell]]
+                if color == BLACK:
+                    lead += 1
+                elif color == WHITE:
+                    lead -= 1
+        else:
+            lead += np.int64(s.prisoners[0]) - np.int64(s.prisoners[1])
+        s.lead = lead
+
+    def score(s: Any, out: Any) -> None:
+        lead = 0
+        if s.turn == OVER:
+            lead = 2 * np.int64(s.lead) - twice_komi
+        out[0] = 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
+        out[1] = -out[0]
+
+    def cells(s: Any, out: Any) -> None:
+        for cell in range(area):
+            out[cell] = s.color[point[cell]]
+
+    return Game(
+        state=state,
+        board=square(size, points=True, skip_i=True),
+        pieces=(Piece("."), Piece("X", owner=0, fill="#1c1c1c"), Piece("O", owner=1, fill="#f4f1e8")),
+        seats=2,
+        num_moves=area + 1,
+        longest=longest,
+        start=start,
+        turn=turn,
+        legal=legal,
+        play=play,
+        score=score,
+        cells=cells,
+        sample=sample,
+        path=lambda move: ("pass",) if move == skip else (move,),
+    )
+
+
+def handicap_cells(size: int, handicap: int) -> tuple[int, ...]:
+    """The cells of the handicap stones, in the order of the Go Text Protocol."""
+    if handicap == 0:
+        return ()
+    if handicap == 1 or size not in (9, 13, 19):
+        raise BadParameter(
+            f"handicap={handicap} on size={size}: give 2 to 9 stones on 9, 13 or 19, or 0 with another komi"
+        )
+    low, middle = 2 if size == 9 else 3, size // 2
+    high = size - 1 - low
+    spots = [(low, low), (high, high), (low, high), (high, low), (low, middle), (high, middle)]
+    spots += [(middle, low), (middle, high)]  # (column, row from the bottom)
+    chosen = spots[: handicap - handicap % 2] if handicap > 4 else spots[:handicap]
+    if handicap > 4 and handicap % 2:
+        chosen = [*chosen, (middle, middle)]
+    return tuple((size - 1 - row) * size + column for column, row in chosen)

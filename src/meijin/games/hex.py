@@ -1,0 +1,190 @@
+"""Hex: join your two sides of the rhombus with a chain of stones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meijin.core.bits import count, lowest, nth, without_lowest
+from meijin.core.boards import rhombus
+from meijin.core.catalogue import game
+from meijin.core.drawing import Piece
+from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.rng import below
+
+BLACK, WHITE = 0, 1  # the seats; black begins
+NEAR, FAR = 0, 1  # a seat's two sides: black's are the top and the bottom, white's the left and the right
+
+
+@game("hex", title="Hex")
+def hex_game(size: int = 11, swap: bool = False) -> Game:
+    """Place stones on empty cells; black joins the top and the bottom, white the left and the right side.
+
+    Moves are cells, a1 at the top left. There is always exactly one winner. With `swap`, white may answer the first
+    stone with "swap" instead of a stone of its own: the black stone is taken off and a white one placed on its mirror
+    image along the long diagonal, c1 for a3, where it stands to white's sides as the black one stood to black's.
+
+    The seats see the board differently: mirroring along a diagonal exchanges them (`swaps`). The planes are not turned
+    to the mover's view, so a net learns from the seat planes which sides the mover joins.
+    """
+    check_sizes(size=(size, 1, 19))
+    area = size * size
+    take_over = area  # the move "swap"
+    board = rhombus(size)
+
+    # ---- sets of cells: words of 64 bits, bit i of word w for cell 64 w + i ----
+
+    words = (area + 63) // 64
+    one = np.uint64(1)
+    on_board = np.zeros(words, np.uint64)
+    sides = np.zeros((2, 2, words), np.uint64)  # [seat, side]
+    around = np.zeros((area, words), np.uint64)  # [cell] -> its neighbours
+    for cell in range(area):
+        row, column = divmod(cell, size)
+        bit = one << np.uint64(cell % 64)
+        on_board[cell // 64] |= bit
+        for seat, place in ((BLACK, row), (WHITE, column)):
+            if place == 0:
+                sides[seat, NEAR, cell // 64] |= bit
+            if place == size - 1:
+                sides[seat, FAR, cell // 64] |= bit
+        for near in board.neighbours[cell]:
+            around[cell, near // 64] |= one << np.uint64(near % 64)
+
+    # Whole groups are marked when they get joined to a side, so a stone is marked at most once before the game ends:
+    # as cheap as a union-find, but a position has one record however it was reached, and a small one.
+    state = np.dtype(
+        [
+            ("stones", "u8", (2, words)),  # [seat]
+            ("joined", "u8", (2, 2, words)),  # [seat, side] -> the stones that are joined to the side
+            ("spread", "u8", (words,)),  # room for `join`; else empty
+            ("turn", "i1"),
+            ("opening", "i1"),  # moves played, up to 2: only the second can be "swap"
+            ("winner", "i1"),
+        ],
+        align=True,
+    )
+
+    def start(s: Any) -> None:
+        for w in range(words):
+            for seat in range(2):
+                s.stones[seat, w] = 0
+                for side in range(2):
+                    s.joined[seat, side, w] = 0
+            s.spread[w] = 0
+        s.turn = BLACK
+        s.opening = 0
+        s.winner = -1
+
+    def turn(s: Any) -> int:
+        return s.turn if s.winner < 0 else OVER
+
+    def empty(s: Any, w: int) -> Any:
+        return on_board[w] & ~(s.stones[BLACK, w] | s.stones[WHITE, w])
+
+    def legal(s: Any, moves: Any) -> int:
+        n = 0
+        for w in range(words):
+            left = empty(s, w)
+            while left != 0:
+                moves[n] = 64 * w + lowest(left)
+                left = without_lowest(left)
+                n += 1
+        if swap and s.opening == 1:
+            moves[n] = take_over
+            n += 1
+        return n
+
+    def sample(s: Any, rng: Any) -> int:
+        total = 0
+        for w in range(words):
+            total += count(empty(s, w))
+        n = below(rng, total + 1 if swap and s.opening == 1 else total)
+        for w in range(words):
+            left = empty(s, w)
+            here = count(left)
+            if n < here:
+                return 64 * w + nth(left, n)
+            n -= here
+        return take_over
+
+    def touches(s: Any, seat: int, side: int, cell: int) -> bool:
+        """Whether the cell is on the side, or next to stones that are joined to it."""
+        found = sides[seat, side, cell >> 6] & (one << np.uint64(cell & 63))
+        for v in range(words):
+            found |= around[cell, v] & s.joined[seat, side, v]
+        return found != 0
+
+    def join(s: Any, seat: int, side: int, cell: int) -> None:
+        """Mark the group of the cell's stone as joined to the side."""
+        s.spread[cell >> 6] |= one << np.uint64(cell & 63)
+        s.joined[seat, side, cell >> 6] |= one << np.uint64(cell & 63)
+        more = True
+        while more:
+            more = False
+            for w in range(words):
+                while s.spread[w] != 0:
+                    at = 64 * w + lowest(s.spread[w])
+                    s.spread[w] = without_lowest(s.spread[w])
+                    for v in range(words):
+                        fresh = around[at, v] & s.stones[seat, v] & ~s.joined[seat, side, v]
+                        s.joined[seat, side, v] |= fresh
+                        s.spread[v] |= fresh
+                        if fresh != 0 and v < w:
+                            more = True
+
+    def place(s: Any, seat: int, cell: int) -> None:
+        s.stones[seat, cell >> 6] |= one << np.uint64(cell & 63)
+        near, far = touches(s, seat, NEAR, cell), touches(s, seat, FAR, cell)
+        if near and far:
+            s.winner = seat
+        elif near or far:
+            join(s, seat, NEAR if near else FAR, cell)
+
+    def play(s: Any, move: int) -> None:
+        seat = s.turn
+        if swap and move == take_over:
+            first = 0
+            for w in range(words):
+                stone = s.stones[1 - seat, w]
+                if stone != 0:
+                    first = 64 * w + lowest(stone)
+                s.stones[1 - seat, w] = 0
+                for side in range(2):
+                    s.joined[1 - seat, side, w] = 0
+            move = first % size * size + first // size
+        place(s, seat, move)
+        if s.opening < 2:
+            s.opening += 1
+        s.turn = 1 - seat
+
+    def score(s: Any, out: Any) -> None:
+        out[BLACK] = 0.0 if s.winner < 0 else 1.0 if s.winner == BLACK else -1.0
+        out[WHITE] = -out[BLACK]
+
+    def cells(s: Any, out: Any) -> None:
+        for cell in range(area):
+            bit = one << np.uint64(cell & 63)
+            w = cell >> 6
+            out[cell] = 1 if s.stones[BLACK, w] & bit != 0 else 2 if s.stones[WHITE, w] & bit != 0 else 0
+
+    return Game(
+        state=state,
+        board=board,
+        pieces=(Piece("."), Piece("X", owner=BLACK, fill="#1c1c1c"), Piece("O", owner=WHITE, fill="#f4f1e8")),
+        seats=2,
+        num_moves=area + 1 if swap else area,
+        longest=area + 1 if swap and size > 1 else area,  # a swap leaves as many stones as there were
+        branching=area,
+        start=start,
+        turn=turn,
+        legal=legal,
+        play=play,
+        score=score,
+        cells=cells,
+        sample=sample,
+        path=lambda move: ("swap",) if move == take_over else (move,),
+        keeps=("rotate180",) if size > 1 else (),
+        swaps=("transpose", "antitranspose") if size > 1 else (),
+    )
