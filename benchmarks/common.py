@@ -48,11 +48,14 @@ def moves_per_second(game: Game, seconds: float) -> Rate:
     scores, totals = np.zeros(game.seats), np.zeros(game.seats)
 
     def rate() -> float:
-        plies, games, began = 0, 100, time.perf_counter()
-        while (spent := time.perf_counter() - began) < seconds:
+        plies, games, began = 0, 10, time.perf_counter()
+        while True:
             plies += kernel(states, games, rng, moves, probs, scores, totals)
-            games = max(games, int(games * seconds / 10 / max(spent, 1e-9))) if spent < seconds / 10 else games
-        return plies / spent
+            spent = time.perf_counter() - began
+            if spent >= seconds:
+                return plies / spent
+            if spent < seconds / 10:
+                games *= 2
 
     return rate
 

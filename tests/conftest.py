@@ -30,9 +30,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _gpu_available() -> bool:
     # Imported here, because most runs have no such test to decide about and the import is slow.
-    try:
-        from numba import cuda
+    from meijin.core import cuda
 
-        return bool(cuda.is_available())
-    except Exception:  # a driver that is broken or too old is as good as none
-        return False
+    return cuda.available() and not cuda.simulated()

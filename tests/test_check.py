@@ -476,8 +476,8 @@ def test_the_position_can_be_replayed() -> None:
 def wrong_type_on_one_path() -> Game:
     def turn(s: Any) -> int:
         if s.ply == 3:
-            return OVER
-        return s.held  # type: ignore[no-any-return]  # wrong
+            return OVER  # wrong, or
+        return s.held  # type: ignore[no-any-return]  # wrong: the compiler names either
 
     return tiny(turn=turn)
 

@@ -119,9 +119,9 @@ def test_never_loses_tic_tac_toe_to_a_perfect_player() -> None:
 
 
 def test_2048_beats_random_play_many_times_over() -> None:
-    # Random games average about 1,100 with a deviation of 550, games of this agent 27,000 with one of 8,000 (the
-    # lowest of some dozens was 7,000). The mean of three falls below 4,400 about once in a million seeds: the normal
-    # estimate is z = (27,000 - 4,400) / (8,000 / sqrt(3)) = 4.9.
+    # Random games average about 1,100 with a deviation of 550; ten games of this agent had a mean of 27,000, a
+    # deviation of 8,000 and none below 16,000. The mean of three falls below 4 x 1,200 once in a million seeds:
+    # z = (27,000 - 4,800) / (8,000 / sqrt(3)) = 4.8.
     game = make("2048")
     strong = match(game, ["mcts(simulations=100)"], games=3, seed=1).standings[0].total
     weak = match(game, ["random"], games=30, seed=1).standings[0].total
@@ -171,8 +171,8 @@ def test_whatever_is_proven_is_true(expression: str, positions: int, least: int,
             possible = exact(at)
             assert any(value == pytest.approx(v, rel=close, abs=close) for v in possible), at.text
             proofs, unique = proofs + 1, unique + (len(possible) == 1)
-    assert roots >= positions // 3
-    assert unique >= proofs // 2 > 500
+    assert roots >= positions // 3 or game.chance  # a proof there needs every outcome, the rarest too
+    assert unique >= proofs // 2 > 200
 
 
 def test_nim_for_three_agrees_with_maxn() -> None:
@@ -210,14 +210,13 @@ def test_a_proven_loss_is_avoided_however_often_it_was_visited() -> None:
 
 
 def test_proofs_survive_values_that_floats_cannot_hold() -> None:
-    """With four seats a loss scores -1/3, which no mean over visits hits exactly; the proven best still leads."""
-    game = make("nim(heaps=(2, 2), players=4)")
+    """With eleven seats all but the loser score 1/10, which a mean over visits misses by a bit; the best still lead."""
+    game = make("nim(heaps=(2, 2, 1), players=11, misere=True)")
     for seed, threads in itertools.product(range(10), (1, 2)):
-        analysis = MCTS(simulations=3000, seed=seed, threads=threads).analyse(State(game))
-        best = analysis.moves[0]
-        assert analysis.proven and best.proven and analysis.value is not None
-        most = max(info.value[0] for info in analysis.moves if info.value and info.proven)
-        assert best.value and best.value[0] == pytest.approx(most) == analysis.value[0]
+        analysis = MCTS(simulations=2000, seed=seed, threads=threads).analyse(State(game))
+        assert analysis.proven and analysis.value and analysis.value[0] == pytest.approx(0.1)
+        ranked = [bool(info.proven and info.value and info.value[0] > 0) for info in analysis.moves]
+        assert ranked == sorted(ranked, reverse=True) and ranked[0]
 
 
 # ---- the tree is kept ----

@@ -232,9 +232,7 @@ def test_a_broken_entry_point_is_reported_and_skipped(
         assert games.names() == ["good"]
     assert "'bad' of entry point pretend_bad:bad: ModuleNotFoundError" in caplog.text
     assert "'absent'" in caplog.text
-    with pytest.raises(
-        UnknownName, match=r"game 'bad' could not be loaded: ModuleNotFoundError.*pretend_missing"
-    ):
+    with pytest.raises(UnknownName, match=r"game 'bad' could not be loaded: ModuleNotFoundError.*pretend_missing"):
         games.get("bad")
 
 
@@ -242,9 +240,7 @@ HEADER = "from pretend_home import games\n"
 
 
 @pytest.fixture
-def home(
-    games: Registry[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
-) -> Registry[tuple[object, ...]]:
+def home(games: Registry[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch) -> Registry[tuple[object, ...]]:
     """Make `from pretend_home import games` give a file the registry."""
     module = type(sys)("pretend_home")
     module.games = games  # type: ignore[attr-defined]
@@ -270,9 +266,7 @@ def test_load_file(home: Registry[tuple[object, ...]], tmp_path: Path) -> None:
 def test_two_files_of_one_name_do_not_meet(home: Registry[tuple[object, ...]], tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "mine.py").write_text(
-            HEADER + f"games.register('{folder}', lambda: ('{folder}',))\n"
-        )
+        (tmp_path / folder / "mine.py").write_text(HEADER + f"games.register('{folder}', lambda: ('{folder}',))\n")
         home.load_file(tmp_path / folder / "mine.py")
     assert home.make("a") == ("a",)
     assert home.make("b") == ("b",)

@@ -112,6 +112,17 @@ def opening(game: Game, plies: int, rng: np.ndarray) -> State:
     raise MeijinError(f"{game}: random play of {plies} plies always ends the game; use a shorter opening")
 
 
+def _longest_opening(game: Game) -> int:
+    """`OPENING_PLIES`, or as many as a very short game can bear."""
+    for plies in range(OPENING_PLIES, 0, -1):
+        try:
+            opening(game, plies, stream(0))
+        except MeijinError:
+            continue
+        return plies
+    return 0
+
+
 def match(
     game: Game,
     names: Sequence[str],
@@ -135,7 +146,7 @@ def match(
     players = [build(name, game, seed=seed + k) for k, name in enumerate(names)]
     if plies is None:
         repeats = all(player.deterministic for player in players) and not game.chance
-        plies = OPENING_PLIES if repeats else 0
+        plies = _longest_opening(game) if repeats else 0
     tables = range(len(names)) if game.seats > 1 else range(1)  # rotations of the seats
     standings = tuple(Standing(p.name, Tally(), tuple(Tally() for _ in range(game.seats))) for p in players)
     total_plies = 0

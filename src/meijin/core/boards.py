@@ -195,7 +195,7 @@ def rhombus(size: int) -> Board:
         grid_index=tuple(range(size * size)),
         labels=tuple(row_labels + column_labels),
         edges=edges,
-        theme="paper",
+        theme="wood",
     )
 
 

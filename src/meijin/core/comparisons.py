@@ -211,10 +211,10 @@ def symmetries(evidence: Evidence) -> Tried:
         raise RuleError(f"{error}\n  remedy: correct `keeps` and `swaps`") from None
     for name in (*(game.keeps or ()), *game.swaps):
         if name not in {symmetry.name for symmetry in game.symmetries}:
-            field = "swaps" if name in game.swaps else "keeps"
+            list_ = "swaps" if name in game.swaps else "keeps"
             raise RuleError(
-                f"{game}: `{field}` names '{name}', but it takes the path of some move to no move's path\n"
-                f"  remedy: leave '{name}' out of `{field}`, or give `path` (and `outcome_path`) the cells that it moves"
+                f"{game}: `{list_}` names '{name}', but it takes the path of some move to no move's path\n"
+                f"  remedy: leave it out of `{list_}`, or give `path` (and `outcome_path`) the cells that it moves"
             )
     tried, notes = 0, []
     start = evidence.trace[0][0].cells

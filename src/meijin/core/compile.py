@@ -10,15 +10,17 @@ An edited rule or another parameter is another digest, so nothing stale is ever 
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import os
 import pickle
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,21 +78,41 @@ def digest(fn: types.FunctionType) -> str:
             seen.add(id(value))
             feed_code(value.__code__)
             feed(value.__defaults__)
+            names = {name for code in _codes(value.__code__) for name in code.co_names}
             for name, inner in reached(value).items():
                 sha.update(f"|{name}=".encode())
-                feed(inner)
-        elif isinstance(value, np.ndarray):
-            sha.update(f"array{value.dtype.descr}{value.shape}".encode() + value.tobytes())
+                if isinstance(inner, types.ModuleType):
+                    feed_module(inner, sorted(names), ())
+                else:
+                    feed(inner)
+        elif isinstance(value, np.ndarray | np.generic):
+            sha.update(f"{type(value).__name__}{value.dtype.descr}{value.shape}".encode() + value.tobytes())
         elif isinstance(value, tuple | list):
-            sha.update(f"({len(value)}".encode())
+            sha.update(f"({len(value)}{getattr(value, '_fields', '')}".encode())
             for item in value:
                 feed(item)
-        elif isinstance(value, types.ModuleType):
-            sha.update(f"module {value.__name__} {getattr(value, '__version__', '')}".encode())
-        elif isinstance(value, type | types.BuiltinFunctionType):
-            sha.update(f"{value.__module__}.{value.__qualname__}".encode())
+        elif isinstance(value, enum.EnumMeta):
+            feed([(name, value[name].value) for name in value.__members__])
+        elif hasattr(value, "py_func"):  # compiled by Numba already
+            feed(value.py_func)
+        elif callable(value) and hasattr(value, "__name__"):  # a type or a function of a library: not by its address
+            sha.update(f"{getattr(value, '__module__', '')}.{value.__name__}".encode())
         else:
             sha.update(f"{type(value).__name__}:{value!r}".encode())
+
+    def feed_module(module: types.ModuleType, names: list[str], within: tuple[types.ModuleType, ...]) -> None:
+        """A module, by the constants that a function may take from it."""
+        sha.update(f"module {module.__name__} {getattr(module, '__version__', '')}".encode())
+        for name in names:
+            value = vars(module).get(name)
+            if isinstance(value, types.ModuleType):
+                if value not in within:
+                    feed_module(value, names, (*within, module))
+            elif value is not None and not callable(value):
+                sha.update(f"|{name}=".encode())
+                feed(value)
+            elif isinstance(value, enum.EnumMeta):
+                feed(value)
 
     def feed_code(code: types.CodeType) -> None:
         sha.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
@@ -108,24 +130,33 @@ def digest(fn: types.FunctionType) -> str:
 
 _twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 _IN_PROGRESS = object()
+_compiling = threading.RLock()  # one thread at a time makes twins; to another they would look like recursion
+_SUM = hashlib.sha256().digest_size  # a file begins with the digest of the rest
 
 
 def linked(fn: types.FunctionType) -> types.FunctionType:
     """A copy of a plain function that calls the compiled twins of the plain functions it reaches."""
 
     def swap(value: Any) -> Any:
+        if value is fn and getattr(fn, "recursive", False):
+            return fn  # `twin` puts the twin here once there is one
         return twin(value) if isinstance(value, types.FunctionType) else value
 
     names = {name for code in _codes(fn.__code__) for name in code.co_names}
     space = {**fn.__globals__, **{n: swap(fn.__globals__[n]) for n in names if n in fn.__globals__}}
     cells = tuple(types.CellType(swap(cell.cell_contents)) for cell in fn.__closure__ or ())
     copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)
-    copy.__qualname__, copy.__module__ = fn.__qualname__, fn.__module__
+    # Numba names machine code after the function, and the loader takes equal names for equal code. Kernels of two
+    # games compiled in two processes may well share a name, so the digest, parameters included, is part of it.
+    copy.__qualname__, copy.__module__ = f"{fn.__qualname__}_{digest(fn)}", fn.__module__
     return copy
 
 
 def twin(fn: types.FunctionType) -> Any:
-    """The Numba dispatcher of a plain function (compiled when it is first called with given types)."""
+    """The Numba dispatcher of a plain function (compiled when it is first called with given types).
+
+    Rules are loops, so that a GPU can run them; a search on the CPU that calls itself says so: `fn.recursive = True`.
+    """
     import numba
 
     found = _twins.get(fn)
@@ -134,10 +165,14 @@ def twin(fn: types.FunctionType) -> Any:
     if found is None:
         _twins[fn] = _IN_PROGRESS
         try:
-            found = numba.njit(nogil=True, error_model="numpy")(linked(fn))
+            copy = linked(fn)
+            found = numba.njit(nogil=True, error_model="numpy")(copy)
         except BaseException:
             del _twins[fn]
             raise
+        for cell in copy.__closure__ or ():
+            if cell.cell_contents is fn:
+                cell.cell_contents = found
         _twins[fn] = found
     return found
 
@@ -167,8 +202,11 @@ class _DiskCache:
 
         target_context.refresh()
         try:
-            payload = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
-            return CompileResult._rebuild(target_context, *payload)
+            data = self._path(sig, target_context.codegen()).read_bytes()
+            payload = data[_SUM:]
+            if hashlib.sha256(payload).digest() != data[:_SUM]:  # rotten machine code would crash
+                return None
+            return CompileResult._rebuild(target_context, *pickle.loads(payload))
         except Exception:  # missing, truncated, foreign: compile again and write it anew
             return None
 
@@ -181,13 +219,18 @@ class _DiskCache:
         part = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(dumps(result._reduce()))
+            payload = dumps(result._reduce())
+            part.write_bytes(hashlib.sha256(payload).digest() + payload)
             part.replace(path)
         except OSError:  # a full or read-only disk costs the next start its compile time, nothing else
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
 
     def has(self, sig: Any, codegen: Any) -> bool:
-        return self._path(sig, codegen).exists()
+        try:
+            return self._path(sig, codegen).exists()
+        except OSError:  # a folder that may not be read
+            return False
 
     def enable(self) -> None: ...
 
@@ -209,7 +252,8 @@ class Kernel:
 
     def __call__(self, *args: Any) -> Any:
         if self._call is None:
-            self._call = self._compile(args)
+            with _compiling:
+                self._call = self._call or self._compile(args)
         return self._call(*args)
 
     def _compile(self, args: tuple[Any, ...]) -> Function:

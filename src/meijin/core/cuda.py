@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -142,8 +144,27 @@ def games(game: Game) -> Function:
     return kernel
 
 
+@contextmanager
+def _tables_in_global_memory() -> Iterator[None]:
+    """While compiling, keep a game's tables out of constant memory.
+
+    That is 64 kB, which copies of a table for every function that reads it soon fill, and it serves the threads of a
+    warp one by one where they read different entries, as games do.
+    """
+    if simulated():
+        yield
+        return
+    nvvm = import_module("numba.cuda.cudadrv.nvvm")
+    constant = nvvm.ADDRSPACE_CONSTANT
+    nvvm.ADDRSPACE_CONSTANT = nvvm.ADDRSPACE_GLOBAL
+    try:
+        yield
+    finally:
+        nvvm.ADDRSPACE_CONSTANT = constant
+
+
 def _launch(kernel: Any, threads: int, *args: Any) -> None:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _tables_in_global_memory():
         warnings.simplefilter("ignore")  # Numba warns that few threads leave most of a device idle: known, and harmless
         kernel[(threads + BLOCK - 1) // BLOCK, min(BLOCK, threads)](*args)
     _module().synchronize()
@@ -155,7 +176,9 @@ def random_walks(game: Game, count: int, plies: int, seed: int) -> Any:
     states, rngs = cuda.to_device(game.states(count)), cuda.to_device(streams(seed, count))
     with compiling.on_compile(f"{game.name}-cuda"):
         _launch(kernel, count, states, plies, rngs)
-    return states.copy_to_host()
+    found = game.states(count)  # zero between the fields, where the simulator would leave anything
+    states.copy_to_host(found)
+    return found
 
 
 def random_games(game: Game, threads: int, count: int, seed: int) -> tuple[int, Any, float]:

@@ -64,9 +64,7 @@ class Call:
 def parse(text: str) -> Call:
     """Read an expression; raise `BadParameter` that points at the place where it cannot be understood."""
     if len(text) > MAX_LENGTH:
-        raise BadParameter(
-            f"an expression of {len(text)} characters is too long; at most {MAX_LENGTH} are read"
-        )
+        raise BadParameter(f"an expression of {len(text)} characters is too long; at most {MAX_LENGTH} are read")
     return _Parser(text).whole()
 
 
@@ -118,9 +116,7 @@ class _Parser:
             match = _TOKEN.match(self.text, at)
             if match is None:
                 if self.text[at] in "\"'":
-                    self._fail(
-                        "this string does not end or holds a bad escape; write a backslash as '\\\\'", at
-                    )
+                    self._fail("this string does not end or holds a bad escape; write a backslash as '\\\\'", at)
                 self._fail(f"unexpected character {self.text[at]!r}", at)
             tokens.append(_Token(str(match.lastgroup), match[0], at))
             at = match.end()

@@ -200,8 +200,8 @@ class Game:
         names = self._by_name[outcome]
         found = names.get(text.strip().lower())
         if found is None:
-            kind = "outcome" if outcome else "move"
-            raise IllegalMove(f"'{text}' is not a {kind} of {self}{suggest(text, names)}")
+            kind = "an outcome" if outcome else "a move"
+            raise IllegalMove(f"'{text}' is not {kind} of {self}{suggest(text, names)}")
         return found
 
     @cached_property

@@ -73,17 +73,13 @@ class Entry(Generic[T]):
         keywords = [p.name for p in mine if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
         def fail(problem: str) -> BadParameter:
-            return BadParameter(
-                f"{self.name}: {problem}{'' if problem.endswith('?') else ';'} it takes {known}"
-            )
+            return BadParameter(f"{self.name}: {problem}{'' if problem.endswith('?') else ';'} it takes {known}")
 
         for key in call.kwargs:
             if key not in keywords and inspect.Parameter.VAR_KEYWORD not in kinds:
                 raise fail(f"unknown parameter '{key}'{suggest(key, keywords)}")
         if len(call.args) > len(ordered) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-            raise fail(
-                f"{len(call.args)} arguments without a name, but at most {len(ordered)} can be given so"
-            )
+            raise fail(f"{len(call.args)} arguments without a name, but at most {len(ordered)} can be given so")
         for parameter, value in zip(ordered, call.args, strict=False):
             if parameter.name in call.kwargs and parameter.kind is not parameter.POSITIONAL_ONLY:
                 raise fail(f"parameter '{parameter.name}' is given twice, the first time as {value!r}")
@@ -132,8 +128,7 @@ class Registry(Generic[T]):
         old = self._entries.get(name)
         if old is not None and not _same_definition(old, entry):
             raise BadParameter(
-                f"two {self.kind}s are named '{name}': one at {old.place}, "
-                f"one at {entry.place}; rename one of them"
+                f"two {self.kind}s are named '{name}': one at {old.place}, one at {entry.place}; rename one of them"
             )
         self._entries[name] = entry
         return factory
@@ -224,9 +219,7 @@ def load_file(path: str | Path, *registries: Registry[Any]) -> tuple[Entry[Any],
     try:
         source = file.read_bytes()
     except OSError as error:
-        raise BadParameter(
-            f"cannot read '{path}': {error.strerror}; give the path of a Python file"
-        ) from error
+        raise BadParameter(f"cannot read '{path}': {error.strerror}; give the path of a Python file") from error
     digest = hashlib.sha256(str(file).encode()).hexdigest()[:12]
     module = ModuleType(f"meijin_file_{file.stem}_{digest}")
     module.__file__ = str(file)

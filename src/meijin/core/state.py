@@ -141,10 +141,12 @@ class State:
                 for item in line:
                     self._advance(self._resolve(item))
                     played += 1
-        except MeijinError as error:
+        except BaseException as error:
             done = " ".join(str(move) for move in self.history)
             for _ in range(played):
                 self._retreat()
+            if not isinstance(error, MeijinError):
+                raise
             raise type(error)(f"{error} (after: {done or 'the start'})") from None
         self._future.clear()
         return self
@@ -209,8 +211,10 @@ class State:
         return found
 
     def _prefix(self, text: str) -> Move:
-        """The legal move whose name begins the text; the longest where several do."""
+        """The legal move whose name begins the text; the longest where several do, the whole text if it is a name."""
         lower = text.lower()
+        if lower in self.game._by_name[self.is_chance]:
+            return self._resolve(text)  # "12" is that move or an error, never "1" and "2"
         matches = [m for m in self.legal_moves if lower.startswith(m.name.lower())]
         if not matches:
             raise IllegalMove(f"'{text}' is not legal here; {self._legal_text()}")
@@ -249,6 +253,8 @@ class State:
         words = re.match(r"\s*([^\s(]+(?:\(.*\))?)(?:\s+#([0-9a-fA-F]+))?\s*(.*)$", text, re.DOTALL)
         if words is None:
             raise MeijinError(f"{text!r} does not begin with a game, as in 'othello(size=6) d3 c5'")
+        if words[3].startswith("("):
+            raise MeijinError(f"{text!r}: the parenthesis after '{words[1]}' is not closed")
         game, hexed, line = make(words[1]), words[2], words[3]
         if hexed is None:
             return cls(game).play_line(line)
@@ -256,7 +262,7 @@ class State:
             raise MeijinError(
                 f"the position after '#' has {len(hexed)} hex digits; a record of {game} has {2 * game.dtype.itemsize}"
             )
-        return cls(game, np.frombuffer(bytes.fromhex(hexed), game.dtype)[0]).play_line(line)
+        return _set_up(game, bytes.fromhex(hexed)).play_line(line)
 
     def __str__(self) -> str:
         return self.game.board.text(self.cells, self.game.pieces, last=self.last_cells)
@@ -266,3 +272,19 @@ class State:
 
     def _repr_html_(self) -> str:
         return self.game.board.svg(self.cells, self.game.pieces, last=self.last_cells)
+
+
+def _set_up(game: Game, record: bytes) -> State:
+    """A state from a record's bytes. Compiled rules trust their record, so the plain ones look at it first."""
+    state = State(game, np.frombuffer(record, game.dtype)[0])
+    moves, probs = kernels.buffers(game)
+    values = np.zeros(len(game.board.cells), np.int32)
+    try:
+        game.kernel(kernels.look, jit=False)(state.records, 0, moves, probs, np.zeros(game.seats))
+        game.kernel(kernels.cells, jit=False)(state.records, 0, values)
+        sound = bool((values >= 0).all() and (values < len(game.pieces)).all())
+    except Exception:  # whatever a rule does with a record that no rule wrote
+        sound = False
+    if not sound:
+        raise MeijinError(f"the bytes after '#' are no position of {game}")
+    return state

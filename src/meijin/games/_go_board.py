@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meijin.core.compile import Function
+from meijin.core.errors import BadParameter
+from meijin.core.game import Game
 from meijin.core.rng import below
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
@@ -32,24 +34,49 @@ class Stones(NamedTuple):
     point: Any  # [cell] -> point
     cell: Any  # [point] -> cell; on the border: the number of cells
     wide: int  # from a point to the one below it
-    clear: Function  # clear(s): the empty board
+    clear: Function  # clear(s): the empty board; `begin` follows
+    begin: Function  # begin(s): make this position the first that superko knows
+    follow: Function  # follow(s): after each move and pass, one ply later
     allowed: Function  # allowed(s, p, me): whether the colour may play there
     place: Function  # place(s, p, me): play there
-    eye: Function  # eye(s, p, me): whether only a bad move would fill it
-    draw: Function  # draw(s, me, rng): a uniform point where the colour may play, or 0 for a pass, one among them
+    draw: Function  # draw(s, me, rng): a uniform point where the colour may play, or 0, a pass, as likely as any
+    draw_sensible: Function  # draw_sensible(s, me, rng): a point where it may play that is not its eye; 0 if none
+    liberties: Function  # liberties(s, q): of the group of a stone: 1, 2, or 3 for all above
     settle: Function  # settle(s): write the colours that each empty point's region touches to its `next`
+
+
+def longest_game(size: int) -> int:
+    """Plies after which a game is over and counted as it stands, to end the cycles that simple ko allows.
+
+    Random play on 9 x 9 gets there once in some 70 games; players who want to end a game never do.
+    """
+    return 3 * size * size + 20
+
+
+def stones_of(game: Game) -> Stones:
+    """What a game of Go was made with."""
+    if game.name != "go":
+        raise BadParameter(f"{game} is not Go; give a state of go(...)")
+    size = game.params["size"]
+    return stones(size, game.params["superko"], game.params["suicide"], longest_game(size))
+
+
+def distances(*steps: int) -> tuple[np.uint64, ...]:
+    """Steps from point to point as words, negative ones wrapped around: all points are words (np.uint64), because
+    compiled code need not ask whether an index is negative then, and a move takes a tenth less time."""
+    return tuple(np.uint64(step % 2**64) for step in steps)
 
 
 @cache
 def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
     wide = size + 1  # one column of border between the rows is enough
     area, points = size * size, (size + 2) * wide + 1
-    steps = (-wide, -1, 1, wide)
-    corners = (-wide - 1, 1 - wide, wide - 1, wide + 1)
+    steps = distances(-wide, -1, 1, wide)
+    corners = distances(-wide - 1, 1 - wide, wide - 1, wide + 1)
     point = np.array([(row + 1) * wide + column + 1 for row in range(size) for column in range(size)], np.int16)
     cell = np.full(points, area, np.int16)
     cell[point] = np.arange(area)
-    zobrist = np.random.default_rng(19).integers(1, 2**64, (3, points), np.uint64)  # [colour, point]
+    zobrist = np.random.default_rng(19).integers(1, 2**64, (2, points), np.uint64)  # [colour - 1, point]
     history = superko != "simple"
     every = 2 if superko == "situational" else 1  # the same seat is to move every second ply
 
@@ -73,7 +100,6 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
 
     def clear(s: Any) -> None:
         s.hash = np.uint64(0)
-        s.ply = 0
         s.empties = area
         s.ko = 0
         s.prisoners[0] = 0
@@ -90,13 +116,23 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
             s.color[p] = EMPTY
             s.empty[i] = p
             s.spot[p] = i
-        forget(s)
 
     # ---- the past ----
 
-    def forget_hashes(s: Any) -> None:
+    def key_of(color: int, p: Any) -> Any:
+        """A stone's part of the hash. A GPU's constant memory gets a copy of a table for each function that names it,
+        hence a function of its own."""
+        return zobrist[color - BLACK, p]
+
+    def begin_hashes(s: Any) -> None:
         for t in range(longest + 1):
             s.past[t] = np.uint64(0)
+        s.past[0] = s.hash
+        s.ply = 0
+
+    def follow_hashes(s: Any) -> None:
+        s.ply += 1
+        s.past[s.ply] = s.hash
 
     def seen_hash(s: Any, key: Any) -> bool:
         """Whether the board of that hash would repeat one; without an early end the loop runs on vectors."""
@@ -106,17 +142,22 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                 found = True
         return found
 
-    def no_past(s: Any) -> None:
-        return None
+    def begin_plainly(s: Any) -> None:
+        s.ply = 0
+
+    def follow_plainly(s: Any) -> None:
+        s.ply += 1
 
     def never(s: Any, key: Any) -> bool:
         return False
 
-    forget, seen = (forget_hashes, seen_hash) if history else (no_past, never)
+    begin = begin_hashes if history else begin_plainly
+    follow = follow_hashes if history else follow_plainly
+    seen = seen_hash if history else never
 
     # ---- whether a move is allowed ----
 
-    def last_liberty(s: Any, p: int, q: int) -> bool:
+    def last_liberty(s: Any, p: Any, q: Any) -> bool:
         """Whether the empty point p is the only liberty of the group of the stone q beside it."""
         group = s.head[q]
         edges = 0
@@ -125,7 +166,7 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                 edges += 1
         return s.libs[group] == edges
 
-    def without(s: Any, p: int, color: int, key: Any) -> Any:
+    def without(s: Any, p: Any, color: int, key: Any) -> Any:
         """The hash when the groups of that colour whose last liberty is p are taken off."""
         for i in range(4):
             q = p + steps[i]
@@ -137,13 +178,13 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                 if first:
                     r = q
                     while True:
-                        key ^= zobrist[color, r]
-                        r = np.int64(s.next[r])
+                        key ^= key_of(color, r)
+                        r = np.uint64(s.next[r])
                         if r == q:
                             break
         return key
 
-    def allowed(s: Any, p: int, me: int) -> bool:
+    def allowed(s: Any, p: Any, me: int) -> bool:
         if p == s.ko:
             return False
         stays = False
@@ -165,9 +206,21 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                 return not seen(s, without(s, p, me, s.hash))
         if not history or s.lost[p] & me == 0:
             return True
-        return not seen(s, without(s, p, 3 - me, s.hash ^ zobrist[me, p]))
+        return not seen(s, without(s, p, 3 - me, s.hash ^ key_of(me, p)))
 
-    def eye(s: Any, p: int, me: int) -> bool:
+    # ---- random moves ----
+
+    def draw(s: Any, me: int, rng: Any) -> Any:
+        while True:
+            k = below(rng, s.empties + 1)
+            if k == s.empties:
+                return np.uint64(0)
+            p = np.uint64(s.empty[k])
+            if allowed(s, p, me):
+                return p
+
+    def eye(s: Any, p: Any, me: int) -> bool:
+        """Whether the point lies among the colour's stones and so few corners are the enemy's that they connect."""
         for step in steps:
             if s.color[p + step] != me and s.color[p + step] != BORDER:
                 return False
@@ -180,42 +233,44 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                 edge = 1
         return foes + edge < 2
 
-    def draw(s: Any, me: int, rng: Any) -> int:
-        while True:
-            k = below(rng, s.empties + 1)
-            if k == s.empties:
-                return 0
-            p = np.int64(s.empty[k])
-            if allowed(s, p, me):
+    def draw_sensible(s: Any, me: int, rng: Any) -> Any:
+        """Nearly uniform: the first that will do, from a random place in the list on."""
+        n = np.int64(s.empties)
+        k = below(rng, n) if n > 0 else 0
+        for _ in range(n):
+            p = np.uint64(s.empty[k])
+            if not eye(s, p, me) and allowed(s, p, me):
                 return p
+            k = k + 1 if k + 1 < n else 0
+        return np.uint64(0)
 
     # ---- playing ----
 
-    def join(s: Any, a: int, b: int) -> int:
+    def join(s: Any, a: Any, b: Any) -> Any:
         """Make one of two groups; the one with more liberties, most likely the larger, keeps its head."""
         if s.libs[a] < s.libs[b]:
             a, b = b, a
         r = b
         while True:
             s.head[r] = a
-            r = np.int64(s.next[r])
+            r = np.uint64(s.next[r])
             if r == b:
                 break
         s.next[a], s.next[b] = s.next[b], s.next[a]
         s.libs[a] += s.libs[b]
         return a
 
-    def remove(s: Any, q: int, color: int) -> int:
+    def remove(s: Any, q: Any, color: int) -> Any:
         """Take a group off the board; returns its number of stones."""
         n = np.int64(s.empties)
         before = n
         r = q
         while True:
-            after = np.int64(s.next[r])
+            after = np.uint64(s.next[r])
             s.color[r] = EMPTY
             s.head[r] = 0
             s.lost[r] |= color
-            s.hash ^= zobrist[color, r]
+            s.hash ^= key_of(color, r)
             s.empty[n] = r
             s.spot[r] = n
             n += 1
@@ -229,13 +284,13 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
         s.prisoners[2 - color] += n - before
         return n - before
 
-    def place(s: Any, p: int, me: int) -> None:
+    def place(s: Any, p: Any, me: int) -> None:
         last = np.int64(s.empties) - 1
         s.empties = last
         s.empty[s.spot[p]] = s.empty[last]
         s.spot[s.empty[last]] = s.spot[p]
         s.color[p] = me
-        s.hash ^= zobrist[me, p]
+        s.hash ^= key_of(me, p)
         s.head[p] = p
         s.next[p] = p
         free = 0
@@ -251,12 +306,12 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
             color = s.color[q]
             if color == me:
                 friends += 1
-                other = np.int64(s.head[q])
+                other = np.uint64(s.head[q])
                 s.libs[other] -= 1
                 if other != group:
                     group = join(s, group, other)
             elif color == 3 - me:
-                other = np.int64(s.head[q])
+                other = np.uint64(s.head[q])
                 s.libs[other] -= 1
                 if s.libs[other] == 0:
                     taken += remove(s, q, 3 - me)
@@ -268,9 +323,28 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
 
     # ---- counting ----
 
+    def liberties(s: Any, q: Any) -> int:
+        one = np.uint64(0)
+        two = np.uint64(0)
+        r = q
+        while True:
+            for step in steps:
+                p = r + step
+                if s.color[p] == EMPTY and p != one and p != two:
+                    if one == 0:
+                        one = p
+                    elif two == 0:
+                        two = p
+                    else:
+                        return 3
+            r = np.uint64(s.next[r])
+            if r == q:
+                break
+        return 2 if two > 0 else 1
+
     def settle(s: Any) -> None:
         for k in range(s.empties):
-            p = np.int64(s.empty[k])
+            p = np.uint64(s.empty[k])
             touched = 0
             for step in steps:
                 if s.color[p + step] != BORDER:
@@ -280,7 +354,7 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
         while changed:  # hand on what neighbours touch
             changed = False
             for k in range(s.empties):
-                p = np.int64(s.empty[k])
+                p = np.uint64(s.empty[k])
                 touched = s.next[p]
                 for step in steps:
                     if s.color[p + step] == EMPTY:
@@ -289,4 +363,6 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                     s.next[p] = touched
                     changed = True
 
-    return Stones(fields, point, cell, wide, clear, allowed, place, eye, draw, settle)
+    return Stones(
+        fields, point, cell, wide, clear, begin, follow, allowed, place, draw, draw_sensible, liberties, settle
+    )

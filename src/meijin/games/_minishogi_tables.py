@@ -108,17 +108,13 @@ def _until(way: list[int], block: int) -> Iterator[int]:
             return
 
 
-def _fans() -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
-    target = np.full((AREA, PROMOTING), -1, np.int8)
-    plane = np.full((AREA, AREA), -1, np.int8)
-    fan, size = np.zeros((AREA, 16), np.int8), np.zeros(AREA, np.int8)
+def _numbers() -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    target, plane = np.full((AREA, PROMOTING), -1, np.int16), np.full((AREA, AREA), -1, np.int16)
     for cell in range(AREA):
         for d in range(8):
             for k, other in enumerate(_walk(cell, d)):
                 target[cell, 4 * d + k], plane[cell, other] = other, 4 * d + k
-                fan[cell, size[cell]] = 4 * d + k
-                size[cell] += 1
-    return target, plane, fan, size
+    return target, plane
 
 
 def _rotated() -> NDArray[np.int16]:
@@ -133,7 +129,7 @@ STEP = _steps()  # [seat, kind, cell] -> where a man goes in one step
 BETWEEN, LINE = _between()  # [cell, cell] -> the cells between the two; the whole line through both, ends included
 DIAGONALS, DIAGONAL_MASK, DIAGONAL_MAGIC, DIAGONAL_REACH = _slides(_DIAGONAL, 4)
 STRAIGHTS, STRAIGHT_MASK, STRAIGHT_MAGIC, STRAIGHT_REACH = _slides(_STRAIGHT, 6)
-TARGET, PLANE, FAN, FAN_SIZE = _fans()  # [cell, plane] -> cell or -1; [cell, cell] -> plane; [cell] -> planes on the board
+TARGET, PLANE = _numbers()  # [cell, plane] -> where it leads, -1: off the board; [cell, cell] -> plane
 LAST_RANK = np.array([0b11111, 0b11111 << 20], np.uint32)  # [seat]
 ROTATED = _rotated()  # [move] -> the same move on the board turned by half
 

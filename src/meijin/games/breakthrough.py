@@ -40,8 +40,7 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
         for cell in range(area)  # row by row from the top
         for seat, ahead in ((WHITE, -1), (BLACK, 1))
         for way in (LEFT, AHEAD, RIGHT)
-        if 0 <= (to := cell + ahead * columns + way - AHEAD) < area
-        and 0 <= cell % columns + way - AHEAD < columns
+        if 0 <= (to := cell + ahead * columns + way - AHEAD) < area and 0 <= cell % columns + way - AHEAD < columns
     ]
     move_of = np.zeros((2, 3, area), np.int16)  # [seat, way, cell]
     ends = np.zeros((len(steps), 2), np.uint8)  # [move] -> from, to
@@ -56,21 +55,18 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
 
     one = np.uint64(1)
     whole = cell_set(range(area))
-    homes = (cell_set(range(area - depth * columns, area)), cell_set(range(depth * columns)))  # [seat]
-    goals = (cell_set(range(columns)), cell_set(range(area - columns, area)))
-    inner = (  # [way] -> the cells from which it stays between the sides
-        cell_set(cell for cell in range(area) if cell % columns > 0),
-        whole,
-        cell_set(cell for cell in range(area) if cell % columns < columns - 1),
-    )
-    shifts = tuple(np.uint64(columns + by) for by in (-1, 0, 1))
     row_sets = np.array([cell_set(range(r * columns, (r + 1) * columns)) for r in range(rows)], np.uint64)
+    goals = row_sets[[0, -1]]  # [seat]
+    white_home, black_home = cell_set(range(area - depth * columns, area)), cell_set(range(depth * columns))
+    not_leftmost = cell_set(cell for cell in range(area) if cell % columns > 0)
+    not_rightmost = cell_set(cell for cell in range(area) if cell % columns < columns - 1)
+    less, straight, more = np.uint64(columns - 1), np.uint64(columns), np.uint64(columns + 1)
 
     state = np.dtype([("pieces", "u8", (2,)), ("turn", "i1"), ("winner", "i1")], align=True)
 
     def start(s: Any) -> None:
-        s.pieces[WHITE] = homes[WHITE]
-        s.pieces[BLACK] = homes[BLACK]
+        s.pieces[WHITE] = white_home
+        s.pieces[BLACK] = black_home
         s.turn = WHITE
         s.winner = -1
 
@@ -82,10 +78,10 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
         mine, theirs = s.pieces[s.turn], s.pieces[1 - s.turn]
         free, vacant = whole & ~mine, whole & ~(mine | theirs)
         if s.turn == WHITE:  # a step ahead lowers a cell's number
-            left, ahead, right = free << shifts[RIGHT], vacant << shifts[AHEAD], free << shifts[LEFT]
+            left, ahead, right = free << more, vacant << straight, free << less
         else:
-            left, ahead, right = free >> shifts[LEFT], vacant >> shifts[AHEAD], free >> shifts[RIGHT]
-        return mine & left & inner[LEFT], mine & ahead, mine & right & inner[RIGHT]
+            left, ahead, right = free >> less, vacant >> straight, free >> more
+        return mine & left & not_leftmost, mine & ahead, mine & right & not_rightmost
 
     def legal(s: Any, moves: Any) -> int:
         left, ahead, right = movers(s)
@@ -115,7 +111,7 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
             way, pieces, n = RIGHT, right, n - lefts - aheads
         elif n >= lefts:
             way, pieces, n = AHEAD, ahead, n - lefts
-        return np.int64(move_of[s.turn, way, nth(pieces, n)])
+        return move_of[s.turn, way, nth(pieces, n)]
 
     def play(s: Any, move: int) -> None:
         seat = s.turn

@@ -7,26 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from meijin.core.boards import letters, square
+from meijin.core.boards import square
 from meijin.core.catalogue import game
 from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
 from meijin.core.game import OVER, Game, check_sizes
-from meijin.games._go_board import BLACK, EMPTY, SUPERKO, WHITE, Stones, stones
+from meijin.games._go_board import BLACK, BORDER, EMPTY, SUPERKO, WHITE, distances, longest_game, stones
+from meijin.games._go_count import dead_stones, final_score, margin
+
+__all__ = ["dead_stones", "final_score", "go", "handicap_cells", "margin"]
 
 SCORING = ("area", "territory")
-
-
-def longest_game(size: int) -> int:
-    """Plies after which a game is over and counted as it stands. Random play on 9 x 9 gets there once in 300 games,
-    players never do; something must end the cycles that simple ko allows."""
-    return 3 * size * size + 20
-
-
-def stones_of(go_game: Game) -> Stones:
-    """The rules on stones that a game of Go was made with."""
-    size = go_game.params["size"]
-    return stones(size, go_game.params["superko"], go_game.params["suicide"], longest_game(size))
 
 
 @game("go", title="Go")
@@ -48,6 +39,7 @@ def go(
     `handicap`: 2 to 9 black stones on the standard points, and white begins. With area scoring white gets a point
     for each of them (as in Chinese rules), with territory scoring none.
     `komi`: white's points for moving second; with a whole number there are draws.
+    After 3 * size * size + 20 plies a game is over and counted as it stands (see `longest_game`).
     """
     check_sizes(size=(size, 2, 19), handicap=(handicap, 0, 9))
     for name, value, known in (("superko", superko, SUPERKO), ("scoring", scoring, SCORING)):
@@ -59,14 +51,16 @@ def go(
     skip = area  # the move "pass"
     longest = longest_game(size)
     on = stones(size, superko, suicide, longest)
-    point, wide = on.point, on.wide
-    clear, allowed, place, draw, settle = on.clear, on.allowed, on.place, on.draw, on.settle
-    history = superko != "simple"
+    point, cell_of, wide = on.point, on.cell, on.wide
+    clear, begin, follow, allowed, place = on.clear, on.begin, on.follow, on.allowed, on.place
+    draw, liberties, settle = on.draw, on.liberties, on.settle
     by_area = scoring == "area"
     first = 1 if handicap else 0  # the seat that begins
     twice_komi = int(2 * komi) + (2 * handicap if by_area else 0)  # in half points
     given = np.array([point[cell] for cell in handicap_cells(size, handicap)], np.int16)
-    steps = (-wide, -1, 1, wide)
+    steps = distances(-wide, -1, 1, wide)
+
+    board = square(size, points=True, skip_i=True)
 
     state = np.dtype(
         [
@@ -81,20 +75,12 @@ def go(
     def start(s: Any) -> None:
         clear(s)
         for k in range(handicap):
-            place(s, np.int64(given[k]), BLACK)
-        remember(s)
+            place(s, np.uint64(given[k]), BLACK)
+        begin(s)
         s.last[0] = -1
         s.last[1] = -1
         s.lead = 0
         s.turn = first
-
-    def remember_hash(s: Any) -> None:
-        s.past[s.ply] = s.hash
-
-    def nothing(s: Any) -> None:
-        return None
-
-    remember = remember_hash if history else nothing
 
     def turn(s: Any) -> int:
         return s.turn
@@ -102,14 +88,12 @@ def go(
     def legal(s: Any, moves: Any) -> int:
         n = 0
         for cell in range(area):
-            p = np.int64(point[cell])
+            p = np.uint64(point[cell])
             if s.color[p] == EMPTY and allowed(s, p, s.turn + 1):
                 moves[n] = cell
                 n += 1
         moves[n] = skip
         return n + 1
-
-    cell_of = on.cell
 
     def sample(s: Any, rng: Any) -> int:
         return cell_of[draw(s, s.turn + 1, rng)]
@@ -118,9 +102,8 @@ def go(
         if move == skip:
             s.ko = 0
         else:
-            place(s, np.int64(point[move]), s.turn + 1)
-        s.ply += 1
-        remember(s)
+            place(s, np.uint64(point[move]), s.turn + 1)
+        follow(s)
         if s.ply == longest or (move == skip and s.last[0] == skip):
             s.turn = OVER
             count(s)
@@ -131,7 +114,7 @@ def go(
 
     def count(s: Any) -> None:
         settle(s)
-        lead = 0
+        lead = np.int64(0)
         for k in range(s.empties):
             touched = s.next[s.empty[k]]
             if touched == BLACK:
@@ -150,19 +133,71 @@ def go(
         s.lead = lead
 
     def score(s: Any, out: Any) -> None:
-        lead = 0
+        lead = np.int64(0)
         if s.turn == OVER:
             lead = 2 * np.int64(s.lead) - twice_komi
         out[0] = 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
+        out[1] = -out[0]
+
+    def heuristic(s: Any, out: Any) -> None:
+        """Points whose neighbours are all of one colour are taken as that colour's."""
+        lead = np.int64(0) if by_area else np.int64(s.prisoners[0]) - np.int64(s.prisoners[1])
+        for cell in range(area):
+            p = np.uint64(point[cell])
+            touched = s.color[p] if by_area else EMPTY
+            if s.color[p] == EMPTY:
+                for step in steps:
+                    if s.color[p + step] != BORDER:
+                        touched |= s.color[p + step]
+            if touched == BLACK:
+                lead += 1
+            elif touched == WHITE:
+                lead -= 1
+        points = lead - 0.5 * twice_komi
+        out[0] = points / (abs(points) + size)
         out[1] = -out[0]
 
     def cells(s: Any, out: Any) -> None:
         for cell in range(area):
             out[cell] = s.color[point[cell]]
 
+    def planes(s: Any, out: Any) -> None:
+        """From the mover's view: the stones, mine and theirs (0, 1); mine and theirs with 1, 2 and more liberties
+        (2-4, 5-7); the latest move and the one before it (8, 9); empty points where I may not play (10); whether they
+        have just passed (11); whether I am black, or white (12, 13); the points given to me, in tens (14)."""
+        seat = s.turn if s.turn >= 0 else 0
+        for cell in range(area):
+            p = np.uint64(point[cell])
+            color = s.color[p]
+            for k in range(11):
+                out[k, cell] = 0.0
+            if color == seat + 1:
+                out[0, cell] = 1.0
+            elif color != EMPTY:
+                out[1, cell] = 1.0
+            elif not allowed(s, p, seat + 1):
+                out[10, cell] = 1.0
+            out[11, cell] = 1.0 if s.last[0] == skip else 0.0
+            out[12, cell] = 1.0 - seat
+            out[13, cell] = seat
+            out[14, cell] = twice_komi * (seat - 0.5) / 10.0
+        for cell in range(area):
+            p = np.uint64(point[cell])
+            if s.color[p] != EMPTY and s.head[p] == p:
+                plane = (1 if s.color[p] == seat + 1 else 4) + liberties(s, p)
+                q = p
+                while True:
+                    out[plane, cell_of[q]] = 1.0
+                    q = np.uint64(s.next[q])
+                    if q == p:
+                        break
+        for k in range(2):
+            if 0 <= s.last[k] < skip:
+                out[8 + k, s.last[k]] = 1.0
+
     return Game(
         state=state,
-        board=square(size, points=True, skip_i=True),
+        board=board,
         pieces=(Piece("."), Piece("X", owner=0, fill="#1c1c1c"), Piece("O", owner=1, fill="#f4f1e8")),
         seats=2,
         num_moves=area + 1,
@@ -173,8 +208,12 @@ def go(
         play=play,
         score=score,
         cells=cells,
+        planes=planes,
+        num_planes=15,
+        heuristic=heuristic,
         sample=sample,
         path=lambda move: ("pass",) if move == skip else (move,),
+        keeps=tuple(board.symmetries),  # named, as the rules keep them even where the handicap stones do not
     )
 
 

@@ -44,10 +44,10 @@ def hex_game(size: int = 11, swap: bool = False) -> Game:
         row, column = divmod(cell, size)
         bit = one << np.uint64(cell % 64)
         on_board[cell // 64] |= bit
-        for seat, place in ((BLACK, row), (WHITE, column)):
-            if place == 0:
+        for seat, line in ((BLACK, row), (WHITE, column)):
+            if line == 0:
                 sides[seat, NEAR, cell // 64] |= bit
-            if place == size - 1:
+            if line == size - 1:
                 sides[seat, FAR, cell // 64] |= bit
         for near in board.neighbours[cell]:
             around[cell, near // 64] |= one << np.uint64(near % 64)

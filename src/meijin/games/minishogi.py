@@ -2,318 +2,408 @@
 
 A move's number is 69 * cell + plane, as in the literature's 5 x 5 x 69 encoding: planes 0-31 move the man on the cell
 (8 directions clockwise from straight up, x 4 distances), 32-63 do so and promote, 64-68 drop a pawn, silver, bishop,
-rook or gold on it. The literature counts cells and directions from the mover's side of the board; a move of a `Game`
-has one number and one name, so here both players' moves are counted from the first player's side. `relative_move`
-(or the table `VIEWS`) gives the mover's own number, the one that belongs to the planes, which show the mover's view.
+rook or gold on it. Numbers that would leave the board are never legal. The literature counts cells and directions
+from the mover's side; a move of a `Game` has one number and one name, so here both players' moves are counted from
+the first player's side. `relative_move` (and the table `VIEWS`) gives the mover's own number, the one that belongs to
+the planes, which show the board from the mover's side.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
-from meijin.core.boards import Board, Label, square
 from meijin.core.catalogue import game, make
-from meijin.core.drawing import Piece
-from meijin.core.errors import MeijinError
+from meijin.core.errors import BadParameter
 from meijin.core.game import OVER, Game, check_sizes
-from meijin.core.moves import Path
 from meijin.core.rng import below
 from meijin.core.state import State
-from meijin.games import _minishogi_tables as tables
+from meijin.games._minishogi_men import (
+    attackers,
+    bit,
+    can_move,
+    drops,
+    flights,
+    king_of,
+    mates,
+    occupied,
+    pins,
+    safe,
+    split,
+)
+from meijin.games._minishogi_notation import PIECES, START, board, move_name, parse_sfen, path, write_sfen
 from meijin.games._minishogi_tables import (
-    AREA, BISHOP, DROPPING, GOLD, KING, KINDS, NUM_MOVES, PAWN, PLANES, PROMOTED, PROMOTING, ROOK, SHIFT, SILVER, SIZE,
-)  # fmt: skip
+    AREA,
+    BETWEEN,
+    DROPPING,
+    GOLD,
+    HAND_KEYS,
+    KINDS,
+    KING,
+    MAN_KEYS,
+    NUM_MOVES,
+    PAWN,
+    PLANE,
+    PLANES,
+    PROMOTED,
+    PROMOTING,
+    ROTATED,
+    TARGET,
+    TURN_KEY,
+)
 
-SENTE, GOTE = 0, 1  # the seats; sente begins, at the bottom of the board
+SENTE, GOTE = 0, 1  # the seats; sente begins, from the lower side of the board
 DRAW = 2
-START = "rbsgk/4p/5/P4/KGSBR b - 1"
 
-#: [seat, move] -> the number of the move in the literature's encoding, from that seat's side of the board.
-VIEWS = np.stack([np.arange(NUM_MOVES, dtype=np.int16), tables.ROTATED])
+#: [seat, move] -> the number of the move in the literature's encoding, counted from that seat's side of the board.
+VIEWS = np.stack([np.arange(NUM_MOVES, dtype=np.int16), ROTATED])
 
-#: What men are worth to players (Tanigawa's scale), by kind; the same on the board and in hand.
+#: [kind] -> what a man is worth to players (Tanigawa's scale), on the board and in hand.
 WORTH = np.array([0, 1, 5, 8, 10, 6, 0, 7, 6, 10, 12], np.int64)
+
+FIRST = np.array(parse_sfen(START)[0], np.int8)  # [cell] -> its value at the start
+
+_ZERO, _ONE, _EVERY = np.uint64(0), np.uint64(1), np.uint64((1 << AREA) - 1)
 
 
 def relative_move(move: int, seat: int) -> int:
-    """The number of a move from that seat's side of the board; the same function turns it back."""
+    """The number of a move counted from that seat's side of the board; the same function turns it back."""
     return int(VIEWS[seat, move])
+
+
+# ---- changing a position; each returns what the hash changes by ----
+
+
+def put(s: Any, seat: int, kind: int, cell: int) -> Any:
+    s.board[cell] = kind + 10 * seat
+    s.men[seat, kind] |= np.uint32(bit(cell))
+    s.men[seat, 0] |= np.uint32(bit(cell))
+    return MAN_KEYS[cell, kind + 10 * seat]
+
+
+def take(s: Any, seat: int, kind: int, cell: int) -> Any:
+    s.board[cell] = 0
+    s.men[seat, kind] ^= np.uint32(bit(cell))
+    s.men[seat, 0] ^= np.uint32(bit(cell))
+    return MAN_KEYS[cell, kind + 10 * seat]
+
+
+def pocket(s: Any, seat: int, kind: int, more: int) -> Any:
+    held = s.hands[seat, kind - 1]
+    s.hands[seat, kind - 1] = held + more
+    return HAND_KEYS[seat, kind - 1, held] ^ HAND_KEYS[seat, kind - 1, held + more]
+
+
+def clear(s: Any) -> None:
+    for ply in range(s.history.shape[0]):
+        s.history[ply] = 0
+    for seat in range(2):
+        for kind in range(len(KINDS)):
+            s.men[seat, kind] = 0
+        for k in range(GOLD):
+            s.hands[seat, k] = 0
+    for cell in range(AREA):
+        s.board[cell] = 0
+    s.ply = 0
+    s.seat = SENTE
+    s.winner = -1
+
+
+def enter(s: Any, key: Any) -> None:
+    """Complete the record of a position whose men, hands and mover are set."""
+    king, men = king_of(s, s.seat), occupied(s)
+    checkers = attackers(s, s.seat, king, men)
+    s.pinned = np.uint32(pins(s, s.seat, men))
+    s.goal = np.uint32(0)
+    if checkers == _ZERO:
+        s.goal = np.uint32(_EVERY)
+    elif without_lowest(checkers) == _ZERO:
+        s.goal = np.uint32(checkers | np.uint64(BETWEEN[king, lowest(checkers)]))
+    s.history[s.ply] = (key & ~_ONE) | (_ONE if checkers != _ZERO else _ZERO)
+    if not can_move(s):
+        s.winner = 1 - s.seat
+
+
+def repeated(s: Any) -> int:
+    """Who wins because the position has arisen for the fourth time; -1 if it has not."""
+    word, times = s.history[s.ply], 0
+    for ply in range(s.ply & 1, s.ply, 2):  # nearly always in vain, so without a branch
+        times += s.history[ply] == word
+    if times < 3:
+        return -1
+    first = s.ply & 1
+    while s.history[first] != word:
+        first += 2
+    mover, other = _ONE, _ONE  # whether all moves of the seat to move, and of the other, gave check
+    for ply in range(first + 1, s.ply + 1):
+        if (s.ply - ply) & 1:
+            mover &= s.history[ply]
+        else:
+            other &= s.history[ply]
+    if mover & other & _ONE != _ZERO:
+        return DRAW
+    if mover & _ONE != _ZERO:
+        return 1 - s.seat
+    if other & _ONE != _ZERO:
+        return s.seat
+    return GOTE
+
+
+# ---- the contract ----
+
+
+def turn(s: Any) -> int:
+    return s.seat if s.winner < 0 else OVER
+
+
+def add(moves: Any, n: int, first: int, cell: int, found: Any) -> int:
+    """Append the man's moves to the cells in `found`, by ascending number; `first` is 0 or PROMOTING."""
+    start = n
+    while found != _ZERO:
+        move = PLANES * cell + first + PLANE[cell, lowest(found)]
+        at = n
+        while at > start and moves[at - 1] > move:
+            moves[at] = moves[at - 1]
+            at -= 1
+        moves[at] = move
+        n += 1
+        found = without_lowest(found)
+    return n
+
+
+def legal(s: Any, moves: Any) -> int:
+    n, own, king = 0, np.uint64(s.men[s.seat, 0]), king_of(s, s.seat)
+    places = (drops(s, 1), drops(s, 2), drops(s, 3), drops(s, 4), drops(s, 5))
+    todo = own | places[0] | places[1] | places[2] | places[3] | places[4]
+    while todo != _ZERO:
+        cell = lowest(todo)
+        if cell == king:
+            n = add(moves, n, 0, cell, flights(s, s.seat, occupied(s)))
+        elif own & bit(cell) != _ZERO:
+            staying, promoting = split(s, cell)
+            n = add(moves, n, 0, cell, staying)
+            n = add(moves, n, PROMOTING, cell, promoting)
+        else:
+            for k in range(GOLD):
+                if places[k] & bit(cell) != _ZERO and (k + 1 != PAWN or not mates(s, cell)):
+                    moves[n] = PLANES * cell + DROPPING + k
+                    n += 1
+        todo = without_lowest(todo)
+    return n
+
+
+def number(s: Any) -> int:
+    """How many moves there are, with those of the king to attacked cells and pawn drops that are mate."""
+    n, own = 0, np.uint64(s.men[s.seat, 0])
+    while own != _ZERO:
+        staying, promoting = split(s, lowest(own))
+        n += count(staying) + count(promoting)
+        own = without_lowest(own)
+    for kind in range(PAWN, GOLD + 1):
+        n += count(drops(s, kind))
+    return n
+
+
+def pick(s: Any, n: int) -> int:
+    """The n-th of the moves that `number` counts; -1 if it is not legal."""
+    seat = s.seat
+    own = np.uint64(s.men[seat, 0])
+    while own != _ZERO:
+        cell = lowest(own)
+        staying, promoting = split(s, cell)
+        if n < count(staying):
+            to = nth(staying, n)
+            if s.board[cell] == KING + 10 * seat and not safe(s, seat, to, occupied(s)):
+                return -1
+            return PLANES * cell + PLANE[cell, to]
+        n -= count(staying)
+        if n < count(promoting):
+            return PLANES * cell + PROMOTING + PLANE[cell, nth(promoting, n)]
+        n -= count(promoting)
+        own = without_lowest(own)
+    kind = PAWN
+    places = drops(s, PAWN)
+    while n >= count(places):
+        n -= count(places)
+        kind += 1
+        places = drops(s, kind)
+    cell = nth(places, n)
+    if kind == PAWN and mates(s, cell):
+        return -1
+    return PLANES * cell + DROPPING + kind - 1
+
+
+def sample(s: Any, rng: Any) -> int:
+    n = number(s)
+    move = pick(s, below(rng, n))
+    while move < 0:
+        move = pick(s, below(rng, n))
+    return move
+
+
+def score(s: Any, out: Any) -> None:
+    out[SENTE] = 1.0 if s.winner == SENTE else -1.0 if s.winner == GOTE else 0.0
+    out[GOTE] = -out[SENTE]
+
+
+def heuristic(s: Any, out: Any) -> None:
+    """Whose men, on the board and in hand, are worth more."""
+    lead = 0
+    for cell in range(AREA):
+        value = s.board[cell]
+        lead += -WORTH[value - 10] if value > 10 else WORTH[value]
+    for k in range(GOLD):
+        lead += WORTH[k + 1] * (s.hands[SENTE, k] - s.hands[GOTE, k])
+    out[SENTE] = lead / (abs(lead) + 20.0)
+    out[GOTE] = -out[SENTE]
+
+
+def cells(s: Any, out: Any) -> None:
+    for cell in range(AREA):
+        out[cell] = s.board[cell]
+    for seat in range(2):
+        for k in range(GOLD):
+            held = s.hands[seat, k]
+            out[AREA + GOLD * seat + k] = 0 if held == 0 else k + 1 + 10 * seat if held == 1 else 21 + GOLD * seat + k
+
+
+# ---- positions as text ----
+
+
+def to_sfen(state: State) -> str:
+    """The position as SFEN: board, mover, hands and the number of the next move. How it came about is not in it."""
+    s = state.record
+    return write_sfen(s.board.tolist(), s.hands.tolist(), int(s.seat), int(s.ply) + 1)
+
+
+def from_sfen(text: str, game: Game | None = None) -> State:
+    """A state that begins with the position that SFEN describes, as one of `game` (default: `minishogi`)."""
+    game = game or make("minishogi")
+    values, hands, seat, move = parse_sfen(text)
+    if move > game.longest:
+        raise BadParameter(f"SFEN '{text}': move {move} comes after the end of {game}, at ply {game.longest}")
+    s = game.states(1)[0]
+    with np.errstate(over="ignore"):  # words wrap around, as in compiled rules
+        clear(s)
+        key = TURN_KEY if seat == GOTE else _ZERO
+        for cell, value in enumerate(values):
+            if value:
+                key ^= put(s, int(value > 10), value - 10 * (value > 10), cell)
+        for owner in (SENTE, GOTE):
+            for k, held in enumerate(hands[owner]):
+                key ^= pocket(s, owner, k + 1, held)
+        s.seat, s.ply = seat, move - 1
+        if attackers(s, 1 - seat, king_of(s, 1 - seat), occupied(s)):
+            raise BadParameter(f"SFEN '{text}': the king of the player who is not to move is in check")
+        enter(s, key)
+    return State(game, s)
 
 
 @game("minishogi", title="Minishogi")
 def minishogi(max_plies: int = 300) -> Game:
     """Checkmate the king on 5 x 5; captured men are dropped back. Moves are written as in USI: 5d5c, 1b1a+, P*3c.
 
-    Who cannot move loses. The fourth time a position arises the first player loses, but if every move of one player
-    since the first time gave check, that player loses (if both players' did, it is a draw). Undecided after `max_plies`
-    moves, the game is a draw.
+    Who cannot move loses. When a position arises for the fourth time the first player loses; but if since the first
+    time every move of one player gave check, that player loses (every move of both: a draw). A game that is
+    undecided after `max_plies` moves is a draw.
     """
     check_sizes(max_plies=(max_plies, 1, 2000))
-    zero, one, every = np.uint64(0), np.uint64(1), np.uint64((1 << AREA) - 1)
-    one_file = np.uint64(sum(1 << (SIZE * row) for row in range(SIZE)))
-    step, between, line, last_rank = tables.STEP, tables.BETWEEN, tables.LINE, tables.LAST_RANK
-    diagonals, diagonal_mask, diagonal_magic = tables.DIAGONALS, tables.DIAGONAL_MASK, tables.DIAGONAL_MAGIC
-    straights, straight_mask, straight_magic = tables.STRAIGHTS, tables.STRAIGHT_MASK, tables.STRAIGHT_MAGIC
-    diagonal_reach, straight_reach = tables.DIAGONAL_REACH, tables.STRAIGHT_REACH
-    target, plane, fan, fan_size = tables.TARGET, tables.PLANE, tables.FAN, tables.FAN_SIZE
-    man_keys, hand_keys, turn_key = tables.MAN_KEYS, tables.HAND_KEYS, tables.TURN_KEY
-    first_board, worth = _board_of(START.split()[0]), WORTH
-    shift, few, many = np.uint64(SHIFT), np.uint64(15), np.uint64(63)
 
     state = np.dtype(
         [
-            # [ply] -> hash of the position, its lowest bit replaced by whether the mover is in check; 0 if unknown
+            # [ply] -> hash of the position, the lowest bit replaced by whether the mover is in check; 0: unknown
             ("history", "u8", (max_plies + 1,)),
             ("men", "u4", (2, len(KINDS))),  # [seat, kind] -> where they are; kind 0: all of the seat's
-            ("goal", "u4"),  # where the mover's men other than the king must go: everywhere unless in check
+            ("goal", "u4"),  # where the mover's men but the king must go: in check, between king and checker or on it
             ("pinned", "u4"),  # the mover's men that shield their king
             ("board", "i1", (AREA,)),  # kind + 10 * seat; 0: empty
             ("hands", "i1", (2, GOLD)),  # [seat, kind - 1] -> how many
             ("ply", "i2"),
             ("seat", "i1"),  # to move
-            ("winner", "i1"),  # -1: not decided yet
+            ("winner", "i1"),  # a seat or DRAW; -1: not decided yet
         ],
         align=True,
     )
 
-    # ---- who attacks what ----
-
-    def bit(cell: int) -> Any:
-        return one << np.uint64(cell)
-
-    def occupied(s: Any) -> Any:
-        return np.uint64(s.men[SENTE, 0]) | np.uint64(s.men[GOTE, 0])
-
-    def king_of(s: Any, seat: int) -> Any:
-        return lowest(np.uint64(s.men[seat, KING]))
-
-    def steppers(s: Any, seat: int, cell: int) -> Any:
-        """The other seat's men that reach the cell in one step. Their steps mirror those of the seat's own men."""
-        men = s.men[1 - seat]
-        golds = men[GOLD] | men[PAWN + PROMOTED] | men[SILVER + PROMOTED]
-        kings = men[KING] | men[BISHOP + PROMOTED] | men[ROOK + PROMOTED]
-        return np.uint64(
-            (step[seat, PAWN, cell] & men[PAWN])
-            | (step[seat, SILVER, cell] & men[SILVER])
-            | (step[seat, GOLD, cell] & golds)
-            | (step[seat, KING, cell] & kings)
-        )
-
-    def sliders(s: Any, seat: int, cell: int) -> Any:
-        """The other seat's men that would slide to the cell on an empty board."""
-        men = s.men[1 - seat]
-        return np.uint64(
-            (diagonals[cell] & (men[BISHOP] | men[BISHOP + PROMOTED]))
-            | (straights[cell] & (men[ROOK] | men[ROOK + PROMOTED]))
-        )
-
-    def attackers(s: Any, seat: int, cell: int, men: Any) -> Any:
-        """The other seat's men that reach the cell when the cells in `men` are occupied."""
-        found, far = steppers(s, seat, cell), sliders(s, seat, cell)
-        while far != zero:
-            if np.uint64(between[cell, lowest(far)]) & men == zero:
-                found |= far & (~far + one)
-            far = without_lowest(far)
-        return found
-
-    def pins(s: Any, seat: int, king: int, men: Any) -> Any:
-        """The seat's men that alone stand between their king and a man that would slide to it."""
-        found, far, own = zero, sliders(s, seat, king), np.uint64(s.men[seat, 0])
-        while far != zero:
-            shield = np.uint64(between[king, lowest(far)]) & men
-            if without_lowest(shield) == zero:
-                found |= shield & own
-            far = without_lowest(far)
-        return found
-
-    def safe(s: Any, seat: int, cell: int) -> bool:
-        """Whether the seat's king may step to the cell: it does not shield cells behind it from an attack."""
-        return attackers(s, seat, cell, occupied(s) & ~np.uint64(s.men[seat, KING])) == zero
-
-    # ---- where men may go ----
-
-    def reach(s: Any, cell: int) -> Any:
-        """Where the mover's man on the cell may go; for a king, cells that are attacked are still among them."""
-        seat = s.seat
-        kind = s.board[cell] - 10 * seat
-        men = occupied(s)
-        found = np.uint64(step[seat, kind, cell])
-        if kind == BISHOP or kind == BISHOP + PROMOTED:
-            way = ((men & np.uint64(diagonal_mask[cell])) * diagonal_magic[cell]) >> shift
-            found |= np.uint64(diagonal_reach[cell, way & few])
-        elif kind == ROOK or kind == ROOK + PROMOTED:
-            way = ((men & np.uint64(straight_mask[cell])) * straight_magic[cell]) >> shift
-            found |= np.uint64(straight_reach[cell, way & many])
-        found &= ~np.uint64(s.men[seat, 0])
-        if kind != KING:
-            found &= np.uint64(s.goal)
-            if np.uint64(s.pinned) & bit(cell) != zero:
-                found &= np.uint64(line[king_of(s, seat), cell])
-        return found
-
-    def split(s: Any, cell: int, found: Any) -> Any:
-        """Of the cells a man may go to: where it can stay as it is, and where it can promote."""
-        seat = s.seat
-        kind = s.board[cell] - 10 * seat
-        zone = np.uint64(last_rank[seat])
-        promoting = zero
-        if kind <= ROOK:
-            promoting = found if bit(cell) & zone != zero else found & zone
-        return found & ~zone if kind == PAWN else found, promoting
-
-    def drops(s: Any, kind: int) -> Any:
-        """Where the mover may drop such a man; a pawn drop that would be mate is still among them."""
-        seat = s.seat
-        if s.hands[seat, kind - 1] == 0:
-            return zero
-        found = np.uint64(s.goal) & ~occupied(s)
-        if kind == PAWN:  # not where it could never move, and one to a file
-            p = np.uint64(s.men[seat, PAWN])
-            files = p | (p >> np.uint64(5)) | (p >> np.uint64(10)) | (p >> np.uint64(15)) | (p >> np.uint64(20))
-            found &= ~np.uint64(last_rank[seat]) & ~((files & np.uint64(31)) * one_file)
-        return found
-
-    def mates(s: Any, cell: int) -> bool:
-        """Whether a pawn that the mover drops on the cell is mate."""
-        seat, them = s.seat, 1 - s.seat
-        king = king_of(s, them)
-        if np.uint64(step[seat, PAWN, cell]) & bit(king) == zero:
-            return False
-        flights = np.uint64(step[them, KING, king]) & ~np.uint64(s.men[them, 0])
-        while flights != zero:
-            if safe(s, them, lowest(flights)):
-                return False
-            flights = without_lowest(flights)
-        # Nothing fits between; only another man that takes the pawn, and may leave its place, helps.
-        men = occupied(s) | bit(cell)
-        takers = attackers(s, seat, cell, men) & ~bit(king)
-        stuck = pins(s, them, king, men) & ~np.uint64(line[king, cell])
-        return takers & ~stuck == zero
-
-    def can_move(s: Any) -> bool:
-        """Whether the mover has a legal move."""
-        own = np.uint64(s.men[s.seat, 0])
-        king = king_of(s, s.seat)
-        rest = own & ~bit(king)
-        while rest != zero:
-            if reach(s, lowest(rest)) != zero:
-                return True
-            rest = without_lowest(rest)
-        flights = reach(s, king)
-        while flights != zero:
-            if safe(s, s.seat, lowest(flights)):
-                return True
-            flights = without_lowest(flights)
-        for kind in range(PAWN + 1, GOLD + 1):
-            if drops(s, kind) != zero:
-                return True
-        pawns = drops(s, PAWN)
-        while pawns != zero:
-            if not mates(s, lowest(pawns)):
-                return True
-            pawns = without_lowest(pawns)
-        return False
-
-    # ---- the rules ----
-
-    def put(s: Any, seat: int, kind: int, cell: int) -> Any:
-        """Place a man; returns what the hash changes by."""
-        s.board[cell] = kind + 10 * seat
-        s.men[seat, kind] |= np.uint32(bit(cell))
-        s.men[seat, 0] |= np.uint32(bit(cell))
-        return man_keys[cell, kind + 10 * seat]
-
-    def take(s: Any, seat: int, kind: int, cell: int) -> Any:
-        s.board[cell] = 0
-        s.men[seat, kind] ^= np.uint32(bit(cell))
-        s.men[seat, 0] ^= np.uint32(bit(cell))
-        return man_keys[cell, kind + 10 * seat]
-
-    def pocket(s: Any, seat: int, kind: int, by: int) -> Any:
-        held = s.hands[seat, kind - 1]
-        s.hands[seat, kind - 1] = held + by
-        return hand_keys[seat, kind - 1, held] ^ hand_keys[seat, kind - 1, held + by]
-
-    def enter(s: Any, key: Any) -> None:
-        """Complete the record of a position, of which the men, the hands and the mover are set."""
-        seat = s.seat
-        king = king_of(s, seat)
-        men = occupied(s)
-        checkers = attackers(s, seat, king, men)
-        s.pinned = np.uint32(pins(s, seat, king, men))
-        if checkers == zero:
-            s.goal = np.uint32(every)
-        elif without_lowest(checkers) == zero:
-            s.goal = np.uint32(checkers | np.uint64(between[king, lowest(checkers)]))
-        else:
-            s.goal = np.uint32(0)
-        s.history[s.ply] = (key & ~one) | (one if checkers != zero else zero)
-
     def start(s: Any) -> None:
-        for ply in range(max_plies + 1):
-            s.history[ply] = 0
-        for seat in range(2):
-            for kind in range(len(KINDS)):
-                s.men[seat, kind] = 0
-            for k in range(GOLD):
-                s.hands[seat, k] = 0
-        key = zero
+        clear(s)
+        key = _ZERO
         for cell in range(AREA):
-            s.board[cell] = 0
-            value = first_board[cell]
+            value = FIRST[cell]
             if value > 0:
-                seat = 1 if value > 10 else 0
+                seat = GOTE if value > 10 else SENTE
                 key ^= put(s, seat, value - 10 * seat, cell)
-        s.ply = 0
-        s.seat = SENTE
-        s.winner = -1
         enter(s, key)
 
-    def turn(s: Any) -> int:
-        return s.seat if s.winner < 0 else OVER
+    def play(s: Any, move: int) -> None:
+        seat, cell, plane = s.seat, move // PLANES, move % PLANES
+        key = s.history[s.ply] ^ TURN_KEY
+        if plane >= DROPPING:
+            kind = plane - DROPPING + 1
+            key ^= pocket(s, seat, kind, -1) ^ put(s, seat, kind, cell)
+        else:
+            to, kind = TARGET[cell, plane % PROMOTING], s.board[cell] - 10 * seat
+            key ^= take(s, seat, kind, cell)
+            if s.board[to] != 0:
+                captured = s.board[to] - 10 * (1 - seat)
+                key ^= take(s, 1 - seat, captured, to)
+                key ^= pocket(s, seat, captured - PROMOTED if captured > PROMOTED else captured, 1)
+            key ^= put(s, seat, kind + PROMOTED if plane >= PROMOTING else kind, to)
+        s.ply += 1
+        s.seat = 1 - seat
+        enter(s, key)
+        if s.winner < 0:
+            s.winner = repeated(s)
+            if s.winner < 0 and s.ply == max_plies:
+                s.winner = DRAW
 
-    def legal(s: Any, moves: Any) -> int:
-        n = 0
-        seat = s.seat
-        own, men = np.uint64(s.men[seat, 0]), occupied(s)
-        king = king_of(s, seat)
-        open_to = (drops(s, 1), drops(s, 2), drops(s, 3), drops(s, 4), drops(s, 5))
-        for cell in range(AREA):
-            here = bit(cell)
-            if own & here != zero:
-                staying, promoting = split(s, cell, reach(s, cell))
-                for k in range(fan_size[cell]):
-                    to = target[cell, fan[cell, k]]
-                    if staying & bit(to) != zero and (cell != king or safe(s, seat, to)):
-                        moves[n] = PLANES * cell + fan[cell, k]
-                        n += 1
-                if promoting != zero:
-                    for k in range(fan_size[cell]):
-                        if promoting & bit(target[cell, fan[cell, k]]) != zero:
-                            moves[n] = PLANES * cell + PROMOTING + fan[cell, k]
-                            n += 1
-            elif men & here == zero:
-                for k in range(GOLD):
-                    if open_to[k] & here != zero and (k + 1 != PAWN or not mates(s, cell)):
-                        moves[n] = PLANES * cell + DROPPING + k
-                        n += 1
-        return n
+    def planes(s: Any, out: Any) -> None:
+        """The literature's 32 planes, all from the mover's side of the board (turned by half for the second player).
 
-    def nth_move(s: Any, n: int) -> int:
-        """The n-th of the mover's moves, man by man and then the drops; -n - 1 if there are n of them or fewer.
-
-        Among these are moves of the king to cells that are attacked (and they alone, and pawn drops that mate, are
-        not legal), which come out as -1 although... 
+        10 of the mover's men, 10 of the other's, by kind; 5 of the mover's hand and 5 of the other's (how many, over
+        2); 1 for the second player; the ply over `max_plies`. (The thesis that says 32 lists 7 planes a hand, the
+        number of shogi; minishogi has five kinds to hold, and 32 is right.)
         """
-        return n
+        seat = s.seat
+        for k in range(20):
+            for cell in range(AREA + 2 * GOLD):
+                out[k, cell] = 0.0
+        for cell in range(AREA):
+            value = s.board[cell]
+            if value > 0:
+                owner = GOTE if value > 10 else SENTE
+                kind = value - 10 * owner
+                out[kind - 1 + (0 if owner == seat else 10), cell if seat == SENTE else AREA - 1 - cell] = 1.0
+        for cell in range(AREA + 2 * GOLD):
+            for k in range(GOLD):
+                out[20 + k, cell] = s.hands[seat, k] / 2.0
+                out[25 + k, cell] = s.hands[1 - seat, k] / 2.0
+            out[30, cell] = seat
+            out[31, cell] = s.ply / max_plies
 
-    return Game(state=state)  # type: ignore
-
-
-def _board_of(text: str) -> Any: ...
+    return Game(
+        state=state,
+        board=board(),
+        pieces=PIECES,
+        seats=2,
+        num_moves=NUM_MOVES,
+        longest=max_plies,
+        # One of each kind in hand fits on 5 x 18 cells; the others on the board, with the king, have at most
+        # 6 + 8 + 12 + 16 + 6 + 8 moves (promoted pawn, silver, bishop, rook, gold, king).
+        branching=146,
+        start=start,
+        turn=turn,
+        legal=legal,
+        play=play,
+        score=score,
+        cells=cells,
+        planes=planes,
+        num_planes=32,
+        heuristic=heuristic,
+        sample=sample,
+        path=path,
+        move_name=move_name,
+        keeps=(),  # the rules keep left and right, but the start does not; turned by half, it exchanges the seats
+    )

@@ -47,35 +47,35 @@ def yavalath(players: int = 2, swap: bool = False) -> Game:
     first = np.zeros((3, area), np.uint8)  # [direction, cell] -> the number of the first cell of its line
     line_mask = np.zeros((3, area), np.uint64)  # [direction, cell] -> as many low bits as its line is long
     cell_at = np.zeros((3, area), np.uint8)  # [direction, number] -> cell
-    for direction, line_of in enumerate((lambda r, c: r, lambda r, c: c, lambda r, c: r + c)):
-        lines = [line_of(*place) for place in places]
-        order = sorted(range(area), key=lambda cell, lines=lines: (lines[cell], cell))
-        for number, cell in enumerate(order):
+    numbers = [[r for r, _ in places], [c for _, c in places], [r + c for r, c in places]]  # [direction, cell] -> line
+    for direction, lines in enumerate(numbers):
+        order = sorted((line, cell) for cell, line in enumerate(lines))
+        for number, (_, cell) in enumerate(order):
             at[direction, cell] = number
             cell_at[direction, number] = cell
         for cell in range(area):
             first[direction, cell] = min(at[direction, other] for other in range(area) if lines[other] == lines[cell])
             line_mask[direction, cell] = (1 << lines.count(lines[cell])) - 1
 
-    # [stones in a line] -> where one more makes three, and where it makes four or more
+    # [stones in a line] -> where one more makes three or more, and where it makes four or more
     makes_three = np.zeros(1 << LONGEST_LINE, np.uint64)
     makes_four = np.zeros(1 << LONGEST_LINE, np.uint64)
     for stones in range(1 << LONGEST_LINE):
         text = f"{stones:0{LONGEST_LINE}b}"[::-1]
-        for place, stone in enumerate(text):
+        for spot, stone in enumerate(text):
             if stone == "0":
-                before, after = text[:place][::-1], text[place + 1 :]
+                before, after = text[:spot][::-1], text[spot + 1 :]
                 run = 1 + sum(len(part) - len(part.lstrip("1")) for part in (before, after))
-                makes_three[stones] |= np.uint64((run == 3) << place)
-                makes_four[stones] |= np.uint64((run >= 4) << place)
+                makes_three[stones] |= np.uint64((run >= 3) << spot)
+                makes_four[stones] |= np.uint64((run >= 4) << spot)
 
     one = np.uint64(1)
     whole = np.uint64((1 << area) - 1)
     state = np.dtype(
         [
             ("stones", "u8", (players, 3)),  # [seat, direction], each in its order; direction 0 numbers the cells
-            ("threes", "u8", (players,)),  # [seat] -> cells where it would make three, taken by others or not
-            ("fours", "u8", (players,)),  # [seat] -> cells where it would make four or more
+            ("threes", "u8", (players,)),  # [seat] -> cells where it would make three or more, taken by others or not
+            ("fours", "u8", (players,)),  # [seat] -> those where it would make four or more
             ("out", "i1", (players,)),  # [seat] -> 1: made three
             ("turn", "i1"),
             ("winner", "i1"),
@@ -101,6 +101,7 @@ def yavalath(players: int = 2, swap: bool = False) -> Game:
         return stones | s.stones[2, 0] if players == 3 else stones
 
     def next_seat(s: Any) -> int:
+        """Whose turn follows; at most one seat is out while the game goes on."""
         seat = (s.turn + 1) % players
         return (seat + 1) % players if s.out[seat] else seat
 
@@ -156,25 +157,24 @@ def yavalath(players: int = 2, swap: bool = False) -> Game:
             for direction in range(3):
                 s.stones[0, direction] = 0
         bit = one << np.uint64(move)
+        four, three = s.fours[seat] & bit != 0, s.threes[seat] & bit != 0
         following = next_seat(s)
         place(s, seat, move)
-        if s.fours[seat] & bit != 0:
+        if three:  # the seat plays no more, so these are done with
+            s.threes[seat] = 0
+            s.fours[seat] = 0
+        if four:
             s.winner = seat
-        elif s.threes[seat] & bit != 0:
+        elif three:
             s.out[seat] = 1
-            if players == 2 or next_after(s, following) == following:
+            left = 0
+            for k in range(players):
+                left += 1 - s.out[k]
+            if left == 1:
                 s.winner = following
         if s.winner == NOBODY and taken(s) == whole:
             s.winner = DRAW
         s.turn = following
-
-    def next_after(s: Any, seat: int) -> int:
-        """The seat to move after that one; the same when no other is left."""
-        for ahead in range(1, players):
-            other = (seat + ahead) % players
-            if not s.out[other]:
-                return other
-        return seat
 
     def score(s: Any, out: Any) -> None:
         for seat in range(players):

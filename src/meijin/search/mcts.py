@@ -18,6 +18,7 @@ from meijin.core.state import State
 from meijin.search import tree as trees
 
 FIRST_NODES = 4096  # a new tree's room; it doubles as needed
+MOST = 2**31 - 1  # what the tree's 32-bit indices and visits reach
 SLICE_SECONDS = 0.02  # how long a kernel runs between looks at the clock
 
 
@@ -30,8 +31,7 @@ class Tree:
         self.hot = np.zeros((len(self.nodes), 2), np.float32)
         self.info = np.zeros(trees.INFO_SIZE, np.int64)
         self.states = game.states(2)
-        low, high = game.score_range if game.bounded else (math.inf, -math.inf)
-        self.bounds = np.tile(np.array([low, high], np.float64), (game.seats, 1))
+        self.bounds = np.zeros((game.seats, 2))
         self.rng = stream(seed, index)
         self.moves, self.probs = kernels.buffers(game)
         self.scores = np.zeros(game.seats)
@@ -44,6 +44,7 @@ class Tree:
         self.info[trees.USED] = 1
         self.info[trees.DEEPEST] = 0
         self.states[0] = state.record
+        self.bounds[:] = self.game.score_range if self.game.bounded else (math.inf, -math.inf)
         self.full = False
 
     def follow(self, state: State, moves: tuple[Move, ...]) -> bool:
@@ -57,8 +58,9 @@ class Tree:
         return True
 
     def run(self, simulations: int, c: float) -> int:
-        """Do that many simulations, fewer only if the root gets proven."""
+        """Do that many simulations, fewer only if the root gets proven or its visits reach what they can count."""
         kernel = self.game.kernel(trees.simulate)
+        simulations = min(simulations, MOST - int(self.nodes[0].visits))
         done = 0
         while done < simulations and not self.nodes[0].proven:
             done += kernel(
@@ -132,7 +134,8 @@ class MCTS(Agent):
         self._set_roots(state)
         done = self._trees[0].run(1, self.c)  # on the first use this compiles, before the clock starts
         began = time.perf_counter()
-        limit = limit.over(self.limit)
+        if limit.seconds is None and limit.simulations is None:  # a depth alone would never end this search
+            limit = self.limit
         deadline = math.inf if limit.seconds is None else began + limit.seconds
         left = None if limit.simulations is None else limit.simulations - done
         shares = [None if left is None else (left + k) // self.threads for k in range(self.threads)]
@@ -151,7 +154,7 @@ class MCTS(Agent):
         if not self._trees or self._trees[0].game is not state.game:
             node_bytes = trees.node_bytes(state.game.seats)
             room = int(self.memory_mb * 1e6 / node_bytes / self.threads)
-            max_nodes = max(room, 1 + state.game.num_moves)  # the root's children always fit
+            max_nodes = min(max(room, 1 + state.game.num_moves), MOST)  # the root's children always fit
             self._trees = [Tree(state.game, self._seed, k, max_nodes) for k in range(self.threads)]
             self._at = None
         follow: tuple[Move, ...] | None = None
@@ -172,8 +175,9 @@ class MCTS(Agent):
             before = time.perf_counter()
             if before >= deadline:
                 break
-            done += tree.run(batch if simulations is None else min(batch, simulations - done), self.c)
-            if tree.nodes[0].proven:
+            new = tree.run(batch if simulations is None else min(batch, simulations - done), self.c)
+            done += new
+            if new == 0 or tree.nodes[0].proven:
                 break
             now = time.perf_counter()
             rate = batch / max(now - before, 1e-6)
@@ -194,8 +198,8 @@ class MCTS(Agent):
 
         def rank(info: MoveInfo) -> tuple[bool, bool, int, float, int]:
             mine = info.value[seat] if info.value else -math.inf
-            keeps = proof is not None and info.proven and value is not None and mine >= value[seat]
-            lost = info.proven and mine <= game.score_range[0]
+            keeps = proof is not None and info.proven and value is not None and _reaches(mine, value[seat])
+            lost = info.proven and _reaches(game.score_range[0], mine)
             return keeps, not lost, info.visits or 0, mine, -info.move
 
         return Analysis(
@@ -209,6 +213,11 @@ class MCTS(Agent):
             seconds=seconds,
             note="memory full: the trees stopped growing" if any(tree.full for tree in self._trees) else "",
         )
+
+
+def _reaches(one: float, other: float) -> bool:
+    """Whether one mean is as high as another: as quotients of sums, equal ones may differ in the last bit."""
+    return one >= other or math.isclose(one, other)
 
 
 class _Merged:

@@ -154,10 +154,13 @@ def prover(game: Game) -> Function:
                 if value > best:
                     best, best_child = value, child
         if seat == CHANCE:
+            whole = np.float64(0.0)  # 1 but for rounding, which would shift large scores
+            for child in range(node.first, node.first + node.count):
+                whole += tree[child].prob
             for k in range(seats):
                 node.total[k] = 0.0
                 for child in range(node.first, node.first + node.count):
-                    node.total[k] += tree[child].prob * tree[child].total[k] / tree[child].visits * visits
+                    node.total[k] += tree[child].prob / whole * tree[child].total[k] / tree[child].visits * visits
         elif every or best >= highest:
             for k in range(seats):
                 node.total[k] = tree[best_child].total[k] / tree[best_child].visits * visits
@@ -299,6 +302,7 @@ def line(game: Game) -> Function:
             node = tree[i]
             seat = node.turn
             value = node.total[seat] / node.visits
+            value -= 1e-9 * abs(value)  # equal means may differ in the last bit
             found, most = -1, 0.0
             for child in range(node.first, node.first + node.count):
                 weight = np.float64(tree[child].visits)  # the most visited, unless a proof says better

@@ -1,0 +1,121 @@
+"""Sim: colour the links between points; a triangle of your own colour loses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from meijin.core.bits import lowest, nth, without_lowest
+from meijin.core.boards import complete
+from meijin.core.catalogue import game
+from meijin.core.drawing import Piece
+from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.rng import below
+
+PIECES = (
+    Piece("."),
+    Piece("X", owner=0, fill="#c8342c"),
+    Piece("O", owner=1, fill="#2c5ea6"),
+    Piece("Y", owner=2, fill="#e0a526"),
+)
+
+
+@game("sim", title="Sim")
+def sim(points: int = 6, players: int = 2) -> Game:
+    """Colour one link between two points a turn; moves are links, as "ad". A triangle of one's own colour loses.
+
+    Who completes one is out and scores -1. The others go on until one is left, who scores +1, or until every link
+    is coloured, when those still in score 0. So two players score +1 and -1, or 0 each in a draw, which from 6 points
+    on cannot happen. Of three players the first to go is passed over from then on; the second ends the game.
+    """
+    check_sizes(points=(points, 3, 8), players=(players, 2, 3))
+
+    # A seat's links are a matrix of 8 x 8 bits, in both directions: byte a holds the points that a is linked to. A new
+    # link completes a triangle exactly if the bytes of its two ends have a point in common.
+    links = [(a, b) for a in range(points) for b in range(a + 1, points)]  # in the order of the board's cells
+    count = len(links)
+    ends = np.array([(8 * a, 8 * b) for a, b in links], np.uint64)  # [link] -> where the bytes of its ends begin
+    matrix = np.array([1 << 8 * a + b | 1 << 8 * b + a for a, b in links], np.uint64)  # [link] -> its two bits
+    one, byte, zero = np.uint64(1), np.uint64(255), np.uint64(0)
+    everything = np.uint64((1 << count) - 1)
+
+    state = np.dtype(
+        [
+            ("coloured", "u8", (players,)),  # [seat] -> its matrix
+            ("free", "u8"),  # bit i for link i
+            ("left", "i1"),  # how many links are free
+            ("turn", "i1"),
+            ("out", "i1"),  # bit k: seat k has lost
+        ],
+        align=True,
+    )
+
+    def start(s: Any) -> None:
+        for seat in range(players):
+            s.coloured[seat] = zero
+        s.free = everything
+        s.left = count
+        s.turn = 0
+        s.out = 0
+
+    def turn(s: Any) -> int:
+        return s.turn
+
+    def legal(s: Any, moves: Any) -> int:
+        n = 0
+        left = s.free
+        while left != 0:
+            moves[n] = lowest(left)
+            left = without_lowest(left)
+            n += 1
+        return n
+
+    def sample(s: Any, rng: Any) -> int:
+        return nth(s.free, below(rng, s.left))
+
+    def play(s: Any, move: int) -> None:
+        seat = np.int64(s.turn)
+        mine = s.coloured[seat]
+        lost = (mine >> ends[move, 0]) & (mine >> ends[move, 1]) & byte != 0
+        s.coloured[seat] = mine | matrix[move]
+        s.free &= ~(one << np.uint64(move))
+        s.left -= 1
+        last = players == 2 or s.out != 0  # whether one more loss leaves a single seat
+        if lost:
+            s.out |= 1 << seat
+        following = (seat + 1) % players
+        if players > 2 and s.out >> following & 1:
+            following = (following + 1) % players
+        s.turn = OVER if s.left == 0 or (lost and last) else following
+
+    def score(s: Any, out: Any) -> None:
+        gone = 0
+        for seat in range(players):
+            gone += s.out >> seat & 1
+        for seat in range(players):
+            out[seat] = -1.0 if s.out >> seat & 1 else 1.0 if gone == players - 1 else 0.0
+
+    def cells(s: Any, out: Any) -> None:
+        for link in range(count):
+            out[link] = 0
+            for seat in range(players):
+                if s.coloured[seat] & matrix[link] != 0:
+                    out[link] = seat + 1
+
+    return Game(
+        state=state,
+        board=complete(points),
+        pieces=PIECES[: players + 1],
+        seats=players,
+        num_moves=count,
+        longest=count,
+        start=start,
+        turn=turn,
+        legal=legal,
+        play=play,
+        score=score,
+        cells=cells,
+        sample=sample,
+        # `keeps` all symmetries of the polygon; those that only renumber its points are no symmetries of the drawing
+    )
