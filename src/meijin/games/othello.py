@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from meijin.core import kernels
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import square
 from meijin.core.catalogue import game
@@ -14,6 +15,7 @@ from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
 from meijin.core.game import OVER, Game, check_sizes
 from meijin.core.rng import below
+from meijin.core.state import State
 
 BLACK, WHITE = 0, 1  # the seats; black begins
 
@@ -216,3 +218,28 @@ def othello(size: int = 8) -> Game:
         # All eight: the rules know no direction, though four of them exchange the colours of the start.
         keeps=("rotate90", "rotate180", "rotate270", "mirror", "flip", "transpose", "antitranspose"),
     )
+
+
+def from_squares(text: str, game: Game) -> State:
+    """The position of a diagram on one line: every cell in reading order, then who is to move.
+
+    "X" is black and "O" white (in either case), "-" or "." is empty, as in files of type OBF; blanks and line ends
+    between cells do not matter, nor does anything after a semicolon.
+    """
+    area = len(game.board.cells)
+    marks = "".join(text.split(";")[0].split()).upper()
+    if len(marks) != area + 1:
+        raise BadParameter(
+            f"{text!r} has {len(marks)} marks; {game} needs {area} cells of 'X', 'O' or '-', then 'X' or 'O' to move"
+        )
+    if (wrong := set(marks[:-1]) - set("XO-.")) or marks[-1] not in "XO":
+        mark = sorted(wrong)[0] if wrong else marks[-1]
+        raise BadParameter(f"{text!r}: {mark!r} is no mark of a cell, 'X', 'O' or '-', or of who moves, 'X' or 'O'")
+    states = game.states(1)
+    for cell, mark in enumerate(marks[:-1]):
+        if mark in "XO":
+            states[0].discs["XO".index(mark), cell // 64] |= np.uint64(1 << cell % 64)
+    seat = "XO".index(marks[-1])
+    states[0].turn = 1 - seat
+    game.kernel(kernels.play)(states, 0, area)  # a pass of the other seat finds where this one may place
+    return State(game, states[0])

@@ -20,7 +20,8 @@ from meijin.core.game import Game
 from meijin.search.solvers._othello_bits import NEAR, ONE, ZERO, around, flips, last_flips, places, stable
 from meijin.search.solvers._othello_order import LOST, cells, guesser
 
-NONE = -1000  # no move
+NONE = -1000  # no value: there is no move, or no time
+PASS = 64
 SHALLOW = 7  # up to so many empty cells no table and no mobility
 ETC = 10  # from so many on, look all replies up before the search of any
 SEARCHED = 13  # from so many on, order moves by a shallow search
@@ -292,7 +293,7 @@ def searcher(size: int) -> Function:
                 replies = places(my, their, rest)
                 rank = -(32 * (count(replies) + count(replies & corner)) + count(around(their) & rest))
                 if depth >= 0:
-                    rank = rank // 4 - 2 * guess(my, their, depth, LOST, -LOST)
+                    rank = rank // 4 - 2 * guess(my, their, depth, np.int64(LOST), np.int64(-LOST))
             turned[k], ranks[k], listed[k] = flipped, rank, np.int64(cell)
             k += 1
 
@@ -333,24 +334,61 @@ def searcher(size: int) -> Function:
     return search
 
 
-def endgame(size: int) -> Function:
-    """`value(works, table, mine, theirs, n, guess)`: the exact difference, by null windows that close in on it."""
-    search = searcher(size)
-    area = size * size
+def endgame(game: Game) -> Function:
+    """`solve(works, table, mine, theirs, low, high, guess, line)`: the exact difference, at least `low`, at most `high`.
 
-    def value(works: Any, table: Any, mine: Any, theirs: Any, n: Any, guess: Any) -> Any:
-        w = works[0]
-        low, high = -area, area
+    Null windows close in on it, from `guess` on; NONE if the clock stopped them. `line` gets the cells of best play
+    from there to the end, or as far as it is long, PASS for a pass.
+    """
+    assert game.board.grid is not None
+    size = game.board.grid[0]
+    search, board = searcher(size), np.uint64(board_mask(size))
+
+    def exact(w: Any, table: Any, mine: Any, theirs: Any, low: Any, high: Any, guess: Any) -> Any:
+        n = count(board & ~(mine | theirs))
         while low < high:
             alpha = min(max(guess, low + 2), high) - 1
             found = search(w, table, mine, theirs, alpha, n)
             if w.stop != 0:
                 return NONE
             if found > alpha:
-                low = found
+                low = min(found, high)
+                guess = found + 2
             else:
-                high = found
-            guess = found if found <= alpha else found + 2
+                high = max(found, low)
+                guess = found
         return low
 
-    return value
+    def follow(w: Any, table: Any, mine: Any, theirs: Any, value: Any, line: Any) -> Any:
+        """Best play: at each step the first move that keeps the value. The table knows most of them."""
+        for k in range(line.shape[0]):
+            empty = board & ~(mine | theirs)
+            moves = places(mine, theirs, empty)
+            if moves == ZERO:
+                if places(theirs, mine, empty) == ZERO:
+                    return
+                line[k] = PASS
+            n = count(empty)
+            while moves != ZERO:
+                cell = np.uint64(lowest(moves))
+                moves = without_lowest(moves)
+                turned = flips(mine, theirs, cell)
+                my, their = theirs ^ turned, mine | turned | (ONE << cell)
+                if search(w, table, my, their, 1 - value, n - 1) <= 1 - value:
+                    if w.stop != 0:
+                        return
+                    line[k] = np.int64(cell)
+                    theirs, mine = my, their
+                    break
+            mine, theirs, value = theirs, mine, -value
+
+    def solve(
+        works: Any, table: Any, mine: Any, theirs: Any, low: Any, high: Any, guess: Any, line: Any
+    ) -> Any:
+        w = works[0]
+        value = exact(w, table, mine, theirs, low, high, guess)
+        if w.stop == 0:
+            follow(w, table, mine, theirs, value, line)
+        return value
+
+    return solve

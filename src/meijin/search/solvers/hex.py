@@ -17,6 +17,7 @@ After Hayward, Bjornsson, Johanson, Kan, Po, van Rijswijck, "Solving 7x7 Hex" (2
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any, NamedTuple
@@ -31,7 +32,8 @@ from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
 from meijin.search.solvers._hex_cells import BLACK, LARGEST, WHITE, filler, turner
-from meijin.search.solvers._hex_links import ACROSS, Links, connector, links
+from meijin.search.solvers._hex_current import current_of
+from meijin.search.solvers._hex_links import ACROSS, WEAK_KEPT, Links, connector, links
 
 LOST, WON, OPEN = 0, 1, 2  # for the seat to move
 NODES, STOPPED = 0, 1  # slots of `info`
@@ -51,7 +53,9 @@ class Work(NamedTuple):
     moves: Any  # [ply, i]
     ranks: Any  # [ply, i]
     proof: Any  # [ply]: what the search below found
+    refuted: Any  # [ply, i]: proofs for the other seat, each of which the moves outside leave intact
     must: Any  # [1]: where the seat to move has to play, as `judge` found it
+    band: Any  # room for `current`
     info: Any  # NODES, STOPPED
     stop: Any  # [1]: set by a timer
 
@@ -63,12 +67,38 @@ def work(size: int) -> Work:
         links(size),
         table,
         np.zeros((area + 2, area), np.int64),
-        np.zeros((area + 2, area), np.int64),
+        np.zeros((area + 2, area)),
         np.zeros(area + 2, np.uint64),
+        np.zeros((area + 2, area + WEAK_KEPT), np.uint64),
         np.zeros(1, np.uint64),
+        np.zeros((area, size + 2)),
         np.zeros(2, np.int64),
         np.zeros(1, np.int64),
     )
+
+
+def rank(n: int, lead: float) -> float:
+    return n - 5.0 * math.log(lead)
+
+
+def together(refuted: Any, n: int, empty: Any) -> Any:
+    """The union of some of the n sets, as few cells as may be, that have no cell of `empty` in common."""
+    while True:
+        worst = -1
+        for i in range(n):
+            common = empty
+            for j in range(n):
+                if j != i:
+                    common &= refuted[j]
+            if common == _NONE and (worst < 0 or count(refuted[i]) > count(refuted[worst])):
+                worst = i
+        if worst < 0:
+            union = _NONE
+            for i in range(n):
+                union |= refuted[i]
+            return union
+        n -= 1
+        refuted[worst] = refuted[n]
 
 
 def judge_of(size: int) -> Function:
@@ -104,14 +134,12 @@ def judge_of(size: int) -> Function:
                     best = i
             w.proof[ply] = k.safe[ACROSS, 0, best]
             return LOST
-        must, needed = board & ~(own | other), _NONE
+        must = board & ~(own | other)
         for i in range(k.num_weak[ACROSS, 0]):
-            if must & ~k.weak[ACROSS, 0, i] != _NONE:
-                must &= k.weak[ACROSS, 0, i]
-                needed |= k.weak[ACROSS, 0, i]
-        w.proof[ply] = needed
+            w.refuted[ply, i] = k.weak[ACROSS, 0, i]
+            must &= k.weak[ACROSS, 0, i]
         w.must[0] = must
-        return OPEN if must != _NONE else LOST
+        return OPEN
 
     return judge
 
@@ -119,7 +147,8 @@ def judge_of(size: int) -> Function:
 def prover(game: Game) -> Function:
     """`prove(w, ply, own, other, seat)`: whether the seat to move wins; the winner's proof goes to `w.proof[ply]`."""
     size = game.params["size"]
-    fill, turned, judge = filler(size), turner(size), judge_of(size)
+    board = (_ONE << np.uint64(size * size)) - _ONE
+    fill, turned, judge, current = filler(size), turner(size), judge_of(size), current_of(size)
 
     def prove(w: Any, ply: int, own: Any, other: Any, seat: int) -> int:
         w.info[NODES] += 1
@@ -154,7 +183,8 @@ def prover(game: Game) -> Function:
         result = judge(w, ply, own, other, seat)
         proof = w.proof[ply]
         if result == OPEN:
-            must = w.must[0]
+            must, sets = w.must[0], w.links.num_weak[ACROSS, 0]
+            empty = board & ~(own | other)
 
             # ---- one look at every move ----
             n = 0
@@ -176,10 +206,12 @@ def prover(game: Game) -> Function:
                     refuted = w.proof[ply + 1] | lost
                     must &= refuted
                     left &= refuted
-                    proof |= refuted
+                    w.refuted[ply, sets] = refuted
+                    sets += 1
                 else:
                     w.moves[ply, n] = cell
-                    w.ranks[ply, n] = count(w.must[0])
+                    lead = current(w.band, black2, white2, BLACK) / current(w.band, white2, black2, WHITE)
+                    w.ranks[ply, n] = rank(count(w.must[0]), lead if seat == BLACK else 1.0 / lead)
                     n += 1
 
             # ---- search, the moves first that leave the other seat the fewest ----
@@ -203,9 +235,11 @@ def prover(game: Game) -> Function:
                     proof = w.proof[ply + 1] | bit
                 else:
                     must &= w.proof[ply + 1]
-                    proof |= w.proof[ply + 1]
+                    w.refuted[ply, sets] = w.proof[ply + 1]
+                    sets += 1
             if result == OPEN:
                 result = LOST
+                proof = together(w.refuted[ply], sets, empty)
 
         slot.black = black
         slot.white = white | (_ONE << _TO_MOVE) | (np.uint64(result) << _RESULT)
