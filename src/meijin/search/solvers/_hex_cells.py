@@ -72,8 +72,12 @@ def turner(size: int) -> Function:
     return turned
 
 
-def filler(size: int) -> Function:
-    """`fill(black, white)`: both with the dead (as black) and captured cells added, and the captured ones alone."""
+def filler(size: int) -> tuple[Function, Function]:
+    """`fill(black, white)`: both with the dead (as black) and captured cells added, and the captured ones alone.
+
+    `answered(black, white, seat)`: the empty cells that one stone of the seat beside them kills, and the places of
+    these stones. To play there is to pass and give the other a stone, so the other seat need not try.
+    """
     board = (_ONE << np.uint64(size * size)) - _ONE
     inside = np.zeros(6, np.uint64)  # [direction] -> the cells with a neighbour there
     rims = np.zeros((2, 6), np.uint64)  # [seat, direction] -> the cells with that seat's side there
@@ -118,6 +122,12 @@ def filler(size: int) -> Function:
             w1 |= can_white
         return board & ~(b4 | w4)
 
+    def ahead(cells: Any, direction: int) -> Any:
+        """The neighbours in the direction."""
+        shift = shifts[direction]
+        cells &= inside[direction]
+        return cells << np.uint64(shift) if shift > 0 else cells >> np.uint64(-shift)
+
     def pair(black: Any, white: Any, seat: int) -> Any:
         """Two empty cells that the seat has captured, or none."""
         empty = board & ~(black | white)
@@ -128,8 +138,7 @@ def filler(size: int) -> Function:
                 one &= beside(other, direction)
                 if one != _NONE:
                     one &= ~without_lowest(one)
-                    shift = shifts[direction]
-                    return one | (one << np.uint64(shift) if shift > 0 else one >> np.uint64(-shift))
+                    return one | ahead(one, direction)
         return _NONE
 
     def fill(black: Any, white: Any) -> Any:
@@ -150,4 +159,13 @@ def filler(size: int) -> Function:
             white |= two
             by_white |= two
 
-    return fill
+    def answered(black: Any, white: Any, seat: int) -> Any:
+        empty = board & ~(black | white)
+        killed, killers = _NONE, _NONE
+        for direction in range(6):
+            cells = dead(black, white, direction, seat) & empty & beside(empty, direction) & ~killed
+            killed |= cells
+            killers |= ahead(cells, direction)
+        return killed, killers
+
+    return fill, answered

@@ -148,7 +148,8 @@ def prover(game: Game) -> Function:
     """`prove(w, ply, own, other, seat)`: whether the seat to move wins; the winner's proof goes to `w.proof[ply]`."""
     size = game.params["size"]
     board = (_ONE << np.uint64(size * size)) - _ONE
-    fill, turned, judge, current = filler(size), turner(size), judge_of(size), current_of(size)
+    fill, answered = filler(size)
+    turned, judge, current = turner(size), judge_of(size), current_of(size)
 
     def prove(w: Any, ply: int, own: Any, other: Any, seat: int) -> int:
         w.info[NODES] += 1
@@ -164,6 +165,7 @@ def prover(game: Game) -> Function:
         else:
             other, own, theirs, mine = fill(other, own)
             black, white = other, own
+        black_now, white_now = black, white
         turned_black, turned_white = turned(black), turned(white)
         turn = turned_black < black or (turned_black == black and turned_white < white)
         if turn:
@@ -184,7 +186,9 @@ def prover(game: Game) -> Function:
         proof = w.proof[ply]
         if result == OPEN:
             must, sets = w.must[0], w.links.num_weak[ACROSS, 0]
-            empty = board & ~(own | other)
+            idle, replies = answered(black_now, white_now, 1 - seat)
+            empty = board & ~(own | other | idle)
+            must &= ~idle
 
             # ---- one look at every move ----
             n = 0
@@ -239,7 +243,7 @@ def prover(game: Game) -> Function:
                     sets += 1
             if result == OPEN:
                 result = LOST
-                proof = together(w.refuted[ply], sets, empty)
+                proof = together(w.refuted[ply], sets, empty) | idle | replies
 
         slot.black = black
         slot.white = white | (_ONE << _TO_MOVE) | (np.uint64(result) << _RESULT)
