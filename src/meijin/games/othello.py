@@ -227,7 +227,7 @@ def from_squares(text: str, game: Game) -> State:
     between cells do not matter, nor does anything after a semicolon.
     """
     area = len(game.board.cells)
-    marks = "".join(text.split(";")[0].split()).upper()
+    marks = "".join(text.split(";", maxsplit=1)[0].split()).upper()
     if len(marks) != area + 1:
         raise BadParameter(
             f"{text!r} has {len(marks)} marks; {game} needs {area} cells of 'X', 'O' or '-', then 'X' or 'O' to move"

@@ -11,9 +11,10 @@ import numpy as np
 
 from meijin.core.bits import count, lowest, without_lowest
 from meijin.core.compile import Function
-from meijin.search.solvers._othello_bits import ONE, ZERO, around, flips, places
+from meijin.search.solvers._othello_bits import ONE, ZERO, around, flips, places, stable
 
 LOST = -1_000_000
+W=(12,12,60,-10,-30,0,0,0)
 
 
 def cells(size: int, *names: tuple[int, int]) -> np.uint64:
@@ -32,10 +33,14 @@ def guesser(size: int, board: Any) -> tuple[Function, Function]:
 
     def side(mine: Any, theirs: Any, empty: Any) -> Any:
         moves = places(mine, theirs, empty)
-        open_corners = around(corner & empty) & ~corner
-        value = 12 * count(moves) + 12 * count(moves & corner) + 4 * count(around(theirs) & empty)
-        value += 60 * count(mine & corner)
-        value -= 30 * count(mine & diagonal & open_corners) + 10 * count(mine & beside & open_corners)
+        near = around(corner & empty) & ~corner
+        value = W[0] * count(moves) + W[1] * count(moves & corner) + W[2] * count(mine & corner)
+        value += W[3] * count(mine & beside & near) + W[4] * count(mine & diagonal & near)
+        value += W[5] * count(mine & beside & ~near)
+        if W[6]:
+            value += W[6] * count(mine & around(empty))
+        if W[7]:
+            value += W[7] * count(stable(mine, empty, ~board))
         return value
 
     def estimate(mine: Any, theirs: Any) -> Any:
@@ -49,7 +54,7 @@ def guesser(size: int, board: Any) -> tuple[Function, Function]:
         moves = places(mine, theirs, empty)
         if moves == ZERO:
             if places(theirs, mine, empty) == ZERO:
-                return 8 * (count(mine) - count(theirs)) * 4
+                return 8 * (count(mine) - count(theirs))
             return -guess(theirs, mine, depth, -beta, -alpha)
         best = LOST
         for part in (moves & corner, moves & ~corner):

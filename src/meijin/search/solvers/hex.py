@@ -38,6 +38,7 @@ from meijin.search.solvers._hex_links import ACROSS, WEAK_KEPT, Links, connector
 LOST, WON, OPEN = 0, 1, 2  # for the seat to move
 NODES, STOPPED = 0, 1  # slots of `info`
 TABLE_BITS = 20
+FIRST_QUOTA, GROWTH = 16, 4
 
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _TO_MOVE, _RESULT = np.uint64(63), np.uint64(62)  # bits of a stored position that are no cells
@@ -151,12 +152,12 @@ def prover(game: Game) -> Function:
     fill, answered = filler(size)
     turned, judge, current = turner(size), judge_of(size), current_of(size)
 
-    def prove(w: Any, ply: int, own: Any, other: Any, seat: int) -> int:
+    def prove(w: Any, ply: int, own: Any, other: Any, seat: int, until: int) -> int:
         w.info[NODES] += 1
         if w.info[NODES] & 255 == 0 and w.stop[0] != 0:
             w.info[STOPPED] = 1
         if w.info[STOPPED] != 0:
-            return LOST
+            return OPEN
 
         # ---- what needs no search ----
         if seat == BLACK:
@@ -218,29 +219,34 @@ def prover(game: Game) -> Function:
                     w.ranks[ply, n] = rank(count(w.must[0]), lead if seat == BLACK else 1.0 / lead)
                     n += 1
 
-            # ---- search, the moves first that leave the other seat the fewest ----
-            for i in range(n):
-                if result != OPEN:
-                    break
-                best = i
-                for j in range(i + 1, n):
-                    if w.ranks[ply, j] < w.ranks[ply, best]:
-                        best = j
-                cell = w.moves[ply, best]
-                w.moves[ply, best], w.ranks[ply, best] = w.moves[ply, i], w.ranks[ply, i]
-                bit = _ONE << np.uint64(cell)
-                if must & bit == _NONE:
-                    continue
-                answer = prove(w, ply + 1, other, own | bit, 1 - seat)
-                if w.info[STOPPED] != 0:
-                    return LOST
-                if answer == LOST:
-                    result = WON
-                    proof = w.proof[ply + 1] | bit
-                else:
-                    must &= w.proof[ply + 1]
-                    w.refuted[ply, sets] = w.proof[ply + 1]
-                    sets += 1
+            # ---- search, the moves first that look best, all a little before any goes deep ----
+            for i in range(1, n):
+                for j in range(i, 0, -1):
+                    if w.ranks[ply, j] >= w.ranks[ply, j - 1]:
+                        break
+                    w.ranks[ply, j], w.ranks[ply, j - 1] = w.ranks[ply, j - 1], w.ranks[ply, j]
+                    w.moves[ply, j], w.moves[ply, j - 1] = w.moves[ply, j - 1], w.moves[ply, j]
+            quota = FIRST_QUOTA
+            while result == OPEN and must != _NONE:
+                for i in range(n):
+                    bit = _ONE << np.uint64(w.moves[ply, i])
+                    if must & bit == _NONE:
+                        continue
+                    if w.info[NODES] >= until:
+                        return OPEN
+                    last = until if must == bit else min(until, w.info[NODES] + quota)
+                    answer = prove(w, ply + 1, other, own | bit, 1 - seat, last)
+                    if w.info[STOPPED] != 0:
+                        return OPEN
+                    if answer == LOST:
+                        result = WON
+                        proof = w.proof[ply + 1] | bit
+                        break
+                    if answer == WON:
+                        must &= w.proof[ply + 1]
+                        w.refuted[ply, sets] = w.proof[ply + 1]
+                        sets += 1
+                quota *= GROWTH
             if result == OPEN:
                 result = LOST
                 proof = together(w.refuted[ply], sets, empty) | idle | replies
@@ -259,6 +265,6 @@ def root(game: Game) -> Function:
     prove = prover(game)
 
     def kernel(w: Any, own: Any, other: Any, seat: int) -> int:
-        return prove(w, np.int64(0), own, other, seat)
+        return prove(w, np.int64(0), own, other, seat, np.int64(1 << 62))
 
     return kernel
