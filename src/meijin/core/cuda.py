@@ -154,7 +154,7 @@ def _tables_in_global_memory() -> Iterator[None]:
     if simulated():
         yield
         return
-    nvvm = import_module("numba.cuda.cudadrv.nvvm")
+    nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
     constant = nvvm.ADDRSPACE_CONSTANT
     nvvm.ADDRSPACE_CONSTANT = nvvm.ADDRSPACE_GLOBAL
     try:

@@ -14,7 +14,7 @@ from meijin.core.compile import Function
 from meijin.search.solvers._othello_bits import ONE, ZERO, around, flips, places, stable
 
 LOST = -1_000_000
-W=(12,12,60,-10,-30,0,0,0)
+W=(15,30,60,-5,-14,20,-9,0)
 
 
 def cells(size: int, *names: tuple[int, int]) -> np.uint64:

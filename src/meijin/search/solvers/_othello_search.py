@@ -20,6 +20,7 @@ from meijin.core.game import Game
 from meijin.search.solvers._othello_bits import NEAR, ONE, ZERO, around, flips, last_flips, places, stable
 from meijin.search.solvers._othello_order import LOST, cells, guesser
 
+RK=(32,1,0,0,2,4)
 NONE = -1000  # no value: there is no move, or no time
 PASS = 64
 SHALLOW = 7  # up to so many empty cells no table and no mobility
@@ -172,20 +173,26 @@ def finisher(size: int) -> tuple[Function, Function]:
     return final, finish
 
 
-def shallow_searcher(size: int) -> Function:
-    """`shallow(w, mine, theirs, alpha, n)` for a few empty cells, more than 4."""
-    final, finish = finisher(size)
-    board, half = np.uint64(board_mask(size)), size // 2
+def regions(size: int) -> Function:
+    """`odd_regions(empty)`: the quadrants with an odd number of empty cells. Who moves there first moves there last."""
+    half = size // 2
     quarter = board_mask(half)
     quarters = tuple(np.uint64(quarter << shift) for shift in (0, half, 8 * half, 9 * half))
 
     def odd_regions(empty: Any) -> Any:
-        """The quadrants with an odd number of empty cells: who moves there first moves there last."""
         found = ZERO
         for part in quarters:
             if count(empty & part) & 1:
                 found |= part
         return found
+
+    return odd_regions
+
+
+def shallow_searcher(size: int) -> Function:
+    """`shallow(w, mine, theirs, alpha, n)` for a few empty cells, more than 4."""
+    final, finish = finisher(size)
+    board, odd_regions = np.uint64(board_mask(size)), regions(size)
 
     def shallow(w: Any, mine: Any, theirs: Any, alpha: Any, n: Any) -> Any:
         empty = board & ~(mine | theirs)
@@ -226,7 +233,7 @@ def searcher(size: int) -> Function:
     area = size * size
     final = finisher(size)[0]
     shallow, guess = shallow_searcher(size), guesser(size, board)[1]
-    corner = cells(size, (0, 0))
+    corner, odd_regions = cells(size, (0, 0)), regions(size)
 
     def find(table: Any, mine: Any, theirs: Any) -> Any:
         """The slot that holds this position, or else the one to give up for it."""
@@ -270,6 +277,7 @@ def searcher(size: int) -> Function:
                 return high
             best1, best2 = np.int64(slot.best[0]), np.int64(slot.best[1])
 
+        odd = odd_regions(empty)
         turned, ranks, listed = w.turned[n], w.ranks[n], w.cells[n]
         k = 0
         depth = DEPTHS[n]
@@ -291,9 +299,13 @@ def searcher(size: int) -> Function:
                 rank = 1 << 29
             else:
                 replies = places(my, their, rest)
-                rank = -(32 * (count(replies) + count(replies & corner)) + count(around(their) & rest))
+                rank = -(RK[0] * (count(replies) + count(replies & corner)) + RK[1] * count(around(their) & rest))
+                if RK[2] and odd & (ONE << cell) != ZERO:
+                    rank += RK[2]
+                if RK[3] and corner & (ONE << cell) != ZERO:
+                    rank += RK[3]
                 if depth >= 0:
-                    rank = rank // 4 - 2 * guess(my, their, depth, np.int64(LOST), np.int64(-LOST))
+                    rank = rank // RK[5] - RK[4] * guess(my, their, depth, np.int64(LOST), np.int64(-LOST))
             turned[k], ranks[k], listed[k] = flipped, rank, np.int64(cell)
             k += 1
 
