@@ -603,3 +603,48 @@ def test_a_required_gpu_is_missing() -> None:
 @pytest.mark.gpu
 def test_gpu_equals_cpu() -> None:
     assert laws(check_game(make("connect_four"), games=2, gpu=True))["gpu equals cpu"][0] > 0
+
+
+# ---- rules that only searches ask ----
+
+
+def outer(s: Any, move: int) -> bool:
+    return move != 1
+
+
+def packed(s: Any) -> Any:
+    return np.uint64(s.ply + 4 * (s.held[0] + 3 * s.held[1] + 9 * s.held[2]))
+
+
+def test_rules_for_searches_are_tried() -> None:
+    count, note = laws(check_game(tiny(noisy=outer, key=packed)))["keys"]
+    assert count > 0 and note.endswith("keys")
+    assert laws(check_game(tiny()))["keys"] == (0, "left out: the game has no `key`")
+
+
+def test_noisy_only_reads_and_answers() -> None:
+    def writes(s: Any, move: int) -> bool:
+        s.word = 1
+        return True
+
+    def silent(s: Any, move: int) -> Any:
+        return None
+
+    with pytest.raises(RuleError, match="rule 'noisy' changes the record: word"):
+        check_game(tiny(noisy=writes))
+    with pytest.raises(RuleError, match="rule 'noisy'"):
+        check_game(tiny(noisy=silent))
+
+
+def test_a_key_tells_positions_apart() -> None:
+    def blind(s: Any) -> Any:
+        return np.uint64(s.ply)
+
+    def writes(s: Any) -> Any:
+        s.word += np.uint64(1)
+        return s.word
+
+    with pytest.raises(RuleError, match=r"(?s)rule 'key' gives 1 for two positions that differ in `legal`.*all that"):
+        check_game(tiny(key=blind))
+    with pytest.raises(RuleError, match="rule 'key' changes the record"):
+        check_game(tiny(key=writes))

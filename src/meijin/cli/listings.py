@@ -14,9 +14,11 @@ from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import prepare
 from meijin.cli.console import out, print_json, table
+from meijin.core.agent import Agent
 from meijin.core.catalogue import games as game_registry
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
+from meijin.core.expression import Call
 from meijin.core.registry import Entry
 
 
@@ -28,7 +30,7 @@ def games(load: Sequence[Path], as_json: bool) -> None:
         return
     shown = table("game", "", "seats")
     for row in rows:
-        about = Text.assemble((row["title"], "bold"), (f"  {_parameters(row['parameters'])}", "dim cyan"))
+        about = Text.assemble((row["title"], "bold"), (f"  {_parameters(row)}", "dim cyan"))
         about.append(f"\n{words.prose(row['summary'])}")
         seats = f"{row['seats'] or '?'}{' + chance' if row['chance'] else ''}"
         shown.add_row(Text(row["name"], "bold cyan"), about, seats)
@@ -44,17 +46,18 @@ def agents(game: str | None, load: Sequence[Path], as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     for name in agent_registry.names():
         entry = agent_registry.get(name)
-        row: dict[str, Any] = {"name": name, "summary": entry.summary, "parameters": _defaults(entry)}
+        row: dict[str, Any] = {"name": name, "summary": entry.summary} | _signature(entry)
         if played:
-            row["fits"], row["why"] = _fits(name, played)
+            row["fits"], row["why"] = _fits(entry, played)
         rows.append(row)
     if as_json:
         print_json(rows)
         return
     shown = table("agent", "", *([f"plays {played}"] if played else []))
     for row in rows:
-        about = Text.assemble(words.prose(row["summary"]), "\n" if row["summary"] and row["parameters"] else "")
-        about.append(_parameters(row["parameters"]), "dim cyan")
+        parameters = _parameters(row)
+        about = Text.assemble(words.prose(row["summary"]), "\n" if row["summary"] and parameters else "")
+        about.append(parameters, "dim cyan")
         fit = [] if played is None else [_verdict(row["fits"], row["why"])]
         shown.add_row(Text(row["name"], "bold cyan"), about, *fit)
         shown.add_section() if row is not rows[-1] else None
@@ -68,8 +71,7 @@ def _game_row(entry: Entry[Any]) -> dict[str, Any]:
         "name": entry.name,
         "title": entry.metadata.get("title") or entry.name.replace("_", " "),
         "summary": entry.summary,
-        "parameters": _defaults(entry),
-    }
+    } | _signature(entry)
     try:
         made = make(entry.name)
     except MeijinError:  # no defaults, or a mistake in a user's file: the name is worth listing all the same
@@ -77,35 +79,49 @@ def _game_row(entry: Entry[Any]) -> dict[str, Any]:
     return row | {"seats": made.seats, "chance": made.chance}
 
 
-def _defaults(entry: Entry[Any]) -> dict[str, Any]:
-    """Parameters a person can write, with their defaults; those without one have none to show."""
-    return {
-        name: None if parameter.default is inspect.Parameter.empty else parameter.default
+def _signature(entry: Entry[Any]) -> dict[str, Any]:
+    """The parameters a person can write: those with a default, and what has to be given: name -> what it is."""
+    empty = inspect.Parameter.empty
+    plain = {
+        name: parameter
         for name, parameter in entry.parameters.items()
-        if not callable(parameter.default) or parameter.default is inspect.Parameter.empty
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+    return {
+        "parameters": {n: p.default for n, p in plain.items() if p.default is not empty and not callable(p.default)},
+        "needs": {n: "an agent" if _is_agent(p) else "a value" for n, p in plain.items() if p.default is empty},
     }
 
 
-def _parameters(defaults: dict[str, Any]) -> str:
+def _is_agent(parameter: inspect.Parameter) -> bool:
+    return parameter.annotation in (Agent, "Agent")
+
+
+def _parameters(row: dict[str, Any]) -> str:
     def show(item: Any) -> str:
         return f"{item:.4g}" if isinstance(item, float) else repr(item)
 
-    return "  ".join(f"{name}={show(item)}" for name, item in defaults.items())
+    needed = [f"{name} ({what}, to be given)" for name, what in row["needs"].items()]
+    return "  ".join([*needed, *(f"{name}={show(item)}" for name, item in row["parameters"].items())])
 
 
-def _fits(name: str, game: Any) -> tuple[bool | None, str | None]:
-    """Whether an agent with its default parameters can play a game, and if not, why. None: it cannot be told."""
+def _fits(entry: Entry[Any], game: Any) -> tuple[bool | None, str | None]:
+    """Whether an agent with its default parameters can play a game, and if not, why. None: it cannot be told.
+
+    An agent that goes around others is tried around `mcts`, which plays everything.
+    """
+    needed = [p for p in entry.parameters.values() if p.default is p.empty and _is_agent(p)]
+    call = Call(entry.name, tuple(Call("mcts") for _ in needed))
     try:
-        why = build(name).unfit(game)
+        why = build(call).unfit(game)
     except MeijinError as error:
         return None, str(error)
-    return why is None, why
+    return why is None, f"around an agent that plays it, as in {call}" if needed and why is None else why
 
 
 def _verdict(fits: bool | None, why: str | None) -> Text:
-    if fits:
-        return Text("yes", "green")
-    return Text.assemble(("no", "red") if fits is False else ("?", "yellow"), f": {why}")
+    word = ("yes", "green") if fits else ("no", "red") if fits is False else ("?", "yellow")
+    return Text.assemble(word, f": {why}" if why else "")
 
 
 def _hint(words: str, command: str) -> Text:

@@ -82,6 +82,18 @@ class Agent(ABC):
     def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
         return self.analyse(state, limit).best
 
+    def value(self, state: State) -> tuple[float, ...]:
+        """What each seat can expect of any position, finished games and chance turns included."""
+        if state.is_over:
+            return state.scores
+        if state.is_chance:
+            parts = [(p, self.value(state.copy().play(outcome))) for outcome, p in state.odds.items()]
+            return tuple(sum(p * value[k] for p, value in parts) for k in range(state.game.seats))
+        value = self.analyse(state).value
+        if value is None:
+            raise BadParameter(f"{self.name} gives no values; choose an agent that does, such as heuristic or mcts")
+        return value
+
     def unfit(self, game: Game) -> str | None:
         """Why this agent cannot play that game; None when it can."""
         return None

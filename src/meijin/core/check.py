@@ -20,6 +20,7 @@ LAWS: tuple[Callable[[Evidence], Tried], ...] = (
     laws.notation,
     laws.plain_rules,
     laws.interpreted_play,
+    laws.keys,
     comparisons.compiled_equals_interpreted,
     comparisons.seeding,
     comparisons.games_end,

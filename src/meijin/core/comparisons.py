@@ -62,6 +62,26 @@ def _probe(game: Game) -> Function:
     return kernel
 
 
+def _probe_search(game: Game) -> Function:
+    """The rules that only searches ask, at one position; the middle row of `flags` is for `noisy`."""
+    noisy, key = game.noisy or _no_noisy, game.key or _no_key
+
+    def kernel(states: Any, moves: Any, flags: Any) -> Any:
+        for i in range(moves.shape[0]):
+            flags[1, i] = 1 if noisy(states[1], moves[i]) else 0
+        return key(states[1])
+
+    return kernel
+
+
+def _no_noisy(s: Any, move: int) -> bool:
+    return False
+
+
+def _no_key(s: Any) -> Any:
+    return np.uint64(0)
+
+
 def _no_heuristic(s: Any, scores: Any) -> None:
     return None
 
@@ -112,6 +132,21 @@ def _compare_reading(game: Game, here: Position, states: Any) -> None:
         if any(not (np.isnan(row) if rows.dtype.kind == "f" else row == UNWRITTEN).all() for row in (rows[0], rows[2])):
             raise broken(game, rule, "writes outside its buffer when compiled", _INSIDE, here.line)
     _check_guards(game, "turn", states, here.line)
+    if game.noisy is not None or game.key is not None:
+        _compare_search_rules(game, here, states)
+
+
+def _compare_search_rules(game: Game, here: Position, states: Any) -> None:
+    moves = here.listed if here.noisy else here.listed[:0]
+    flags = np.zeros((3, len(moves)), np.int64)
+    key = int(game.kernel(_probe_search)(states, moves, flags))
+    expected = [int(bool(flag)) for flag in here.noisy]
+    if flags[1].tolist() != expected:
+        problem = f"differs: interpreted {_short(expected)}, compiled {_short(flags[1])}"
+        raise broken(game, "noisy", problem, _WIDTHS, here.line)
+    if here.key is not None and (key - here.key) % 2**64 != 0:  # whether signed or not, the same 64 bits
+        raise broken(game, "key", f"differs: interpreted {here.key}, compiled {key}", _WIDTHS, here.line)
+    _check_guards(game, "noisy" if game.noisy else "key", states, here.line)
 
 
 def _short(values: Any) -> str:

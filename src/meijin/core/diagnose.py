@@ -32,7 +32,7 @@ WIDER = (
 )
 
 #: The rules whose result is a whole number.
-COUNTS = ("turn", "legal", "odds", "sample")
+COUNTS = ("turn", "legal", "odds", "sample", "policy")
 
 Explanation = tuple[str, str, str | None]  # reason, remedy, and a name in the source that shows the line
 
@@ -94,6 +94,7 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
     integers, floats = nb.Array(nb.int32, 1, "C"), nb.Array(nb.float64, 1, "C")
     signatures: dict[str, list[tuple[Any, ...]]] = {
         "play": [(record, nb.int64), (record, nb.int32)],  # from Python, and from a buffer of moves
+        "noisy": [(record, nb.int32)],
         "legal": [(record, integers)],
         "odds": [(record, integers, floats)],
         "score": [(record, floats)],
@@ -101,6 +102,7 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
         "cells": [(record, integers), (record, nb.Array(nb.float32, 1, "C"))],  # the second by the default planes
         "planes": [(record, nb.Array(nb.float32, 2, "C"))],
         "sample": [(record, nb.Array(nb.uint64, 1, "C"))],
+        "policy": [(record, nb.Array(nb.uint64, 1, "C"))],
     }
     return signatures.get(rule, [(record,)])
 

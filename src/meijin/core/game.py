@@ -34,8 +34,11 @@ CONTRACT = {
     "planes": ("s", "planes"),
     "heuristic": ("s", "scores"),
     "sample": ("s", "rng"),
+    "policy": ("s", "rng"),
+    "noisy": ("s", "move"),
+    "key": ("s",),
 }
-OPTIONAL = ("odds", "planes", "heuristic", "sample")
+OPTIONAL = ("odds", "planes", "heuristic", "sample", "policy", "noisy", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,9 @@ class Game:
     num_planes: int | None = None  # with `planes`: how many it writes
     heuristic: Function | None = None
     sample: Function | None = None
+    policy: Function | None = None  # a legal move such as a sensible player might make, for playouts
+    noisy: Function | None = None  # whether a move is worth searching past the horizon (captures, checks, pushes)
+    key: Function | None = None  # 64 bits that tell positions apart, for a game that keeps them; else they are hashed
     # notation and interaction; by default move i places on cell i
     path: Callable[[int], Path] | None = None
     move_name: Callable[[int], str] | None = None
@@ -101,10 +107,18 @@ class Game:
     id: str = ""  # canonical expression, parameters that differ from the defaults included
 
     def __post_init__(self) -> None:
-        fields = np.dtype(self.state)
+        fields: Any = np.dtype(self.state)
         if fields.names is None:
             raise RuleError(f"state must be a record (a dtype with named fields), not {fields}")
-        self.dtype: np.dtype[Any] = np.dtype((np.record, fields))
+        # Whole 64-bit words, so that a search can hash a record quickly.
+        layout = {
+            "names": list(fields.names),
+            "formats": [fields[name] for name in fields.names],
+            "offsets": [fields.fields[name][1] for name in fields.names],
+            "itemsize": -(-fields.itemsize // 8) * 8,
+        }
+        words = np.dtype(layout, align=fields.isalignedstruct)  # type: ignore[call-overload]
+        self.dtype: np.dtype[Any] = np.dtype((np.record, words))
         self.pieces = tuple(self.pieces)
         if self.branching is None:
             self.branching = max(self.num_moves, self.num_outcomes)

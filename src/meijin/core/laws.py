@@ -163,6 +163,33 @@ def interpreted_play(evidence: Evidence) -> Tried:
     return Tried(len(evidence.trace), "games", f"{ended} to the end")
 
 
+def keys(evidence: Evidence) -> Tried:
+    """`key` depends on the record alone, and positions with equal keys look alike and have equal moves."""
+    game = evidence.game
+    if game.key is None:
+        return Tried(0, "positions", "left out: the game has no `key`")
+    by_record: dict[bytes, Position] = {}
+    by_key: dict[int, Position] = {}
+    for here in evidence.positions:
+        assert here.key is not None
+        same = by_record.setdefault(here.record.tobytes(), here)
+        if same.key != here.key:
+            problem = f"gives {same.key} and {here.key} for one position"
+            raise broken(game, "key", problem, "let it depend on the record alone", here.line)
+        other = by_key.setdefault(here.key, here)
+        for what in ("turn", "listed", "scores", "cells"):
+            if not np.array_equal(getattr(here, what), getattr(other, what)):
+                problem = f"gives {here.key} for two positions that differ in `{_SAID_BY[what]}`"
+                remedy = (
+                    f"make the key of all that matters; the other position is: {' '.join(other.line) or 'the start'}"
+                )
+                raise broken(game, "key", problem, remedy, here.line)
+    return Tried(len(evidence.positions), "positions", f"{len(by_key)} keys")
+
+
+_SAID_BY = {"turn": "turn", "listed": "legal", "scores": "score", "cells": "cells"}  # part of a position -> its rule
+
+
 # ---- at every position; the result says whether the law has anything to say there ----
 
 

@@ -23,7 +23,7 @@ from meijin.core.errors import RuleError
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import picker
 from meijin.core.lint import tables
-from meijin.core.rng import Stream
+from meijin.core.rng import Stream, stream
 
 #: What integer buffers hold before a rule fills them; floats hold nan.
 UNWRITTEN = -(2**31)
@@ -42,6 +42,8 @@ class Position:
     cells: NDArray[np.int32]
     guess: NDArray[np.float64]  # what `heuristic` said
     planes: NDArray[np.float32] | None = None  # [plane, cell]
+    noisy: tuple[int, ...] = ()  # at a seat's turn, what `noisy` said of each listed move
+    key: int | None = None  # what `key` said
     move: int = -1  # what was played here; -1 at the end
 
 
@@ -126,12 +128,23 @@ class Trial:
         )
 
     def _guess(self, position: Position) -> None:
-        """`planes` and `heuristic`, which may rely on what the other rules say."""
+        """`planes`, `heuristic`, `policy`, `noisy` and `key`, which may rely on what the other rules say."""
         game = self.game
         position.planes = np.full((game.num_planes or 0, len(game.board.cells)), np.nan, np.float32)
         self._call("planes", self.states[0], position.planes)
         if game.heuristic is not None:
             self._call("heuristic", self.states[0], position.guess)
+        if game.policy is not None and position.turn >= 0:
+            # With a stream of its own: the games must go on as they would without a policy.
+            move = self._count("policy", self.states[0], stream(len(self.line)))
+            if move not in position.listed:
+                raise self.broken("policy", f"draws {move}, which `legal` does not list", "draw legal moves only")
+        if game.noisy is not None and position.turn >= 0:
+            position.noisy = tuple(
+                self._count("noisy", self.states[0], self.number(move)) for move in position.listed.tolist()
+            )
+        if game.key is not None:
+            position.key = self._count("key", self.states[0])
 
     def _choose(self, position: Position) -> int:
         """A random move, drawn as `kernels.random_walks` draws it."""

@@ -283,6 +283,7 @@ def abalone(layout: str = "standard", max_plies: int = 200) -> Game:
         num_planes=5,
         heuristic=heuristic,
         sample=sample,
+        noisy=pushes,
         path=lambda move: ENTRIES[move].path,
         move_name=lambda move: ENTRIES[move].name,
         keeps=tuple(BOARD.symmetries),  # all twelve: the rules know no direction, though most change the start

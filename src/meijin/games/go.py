@@ -53,7 +53,7 @@ def go(
     on = stones(size, superko, suicide, longest)
     point, cell_of, wide = on.point, on.cell, on.wide
     clear, begin, follow, allowed, place = on.clear, on.begin, on.follow, on.allowed, on.place
-    draw, liberties, settle = on.draw, on.liberties, on.settle
+    draw, draw_sensible, liberties, settle = on.draw, on.draw_sensible, on.liberties, on.settle
     by_area = scoring == "area"
     first = 1 if handicap else 0  # the seat that begins
     twice_komi = int(2 * komi) + (2 * handicap if by_area else 0)  # in half points
@@ -97,6 +97,10 @@ def go(
 
     def sample(s: Any, rng: Any) -> int:
         return cell_of[draw(s, s.turn + 1, rng)]
+
+    def policy(s: Any, rng: Any) -> int:
+        """Any move but one that fills an own eye; a pass when only those are left."""
+        return cell_of[draw_sensible(s, s.turn + 1, rng)]
 
     def play(s: Any, move: int) -> None:
         if move == skip:
@@ -212,6 +216,7 @@ def go(
         num_planes=15,
         heuristic=heuristic,
         sample=sample,
+        policy=policy,
         path=lambda move: ("pass",) if move == skip else (move,),
         keeps=tuple(board.symmetries),  # named, as the rules keep them even where the handicap stones do not
     )

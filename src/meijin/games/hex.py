@@ -12,6 +12,7 @@ from meijin.core.catalogue import game
 from meijin.core.drawing import Piece
 from meijin.core.game import OVER, Game, check_sizes
 from meijin.core.rng import below
+from meijin.games._hex_distance import distance_of
 
 BLACK, WHITE = 0, 1  # the seats; black begins
 NEAR, FAR = 0, 1  # a seat's two sides: black's are the top and the bottom, white's the left and the right
@@ -58,7 +59,7 @@ def hex_game(size: int = 11, swap: bool = False) -> Game:
         [
             ("stones", "u8", (2, words)),  # [seat]
             ("joined", "u8", (2, 2, words)),  # [seat, side] -> the stones that are joined to the side
-            ("spread", "u8", (words,)),  # room for `join`; else empty
+            ("spread", "u8", (words,)),  # room for `join` and `distance`; else empty
             ("turn", "i1"),
             ("opening", "i1"),  # moves played, up to 2: only the second can be "swap"
             ("winner", "i1"),
@@ -163,6 +164,17 @@ def hex_game(size: int = 11, swap: bool = False) -> Game:
         out[BLACK] = 0.0 if s.winner < 0 else 1.0 if s.winner == BLACK else -1.0
         out[WHITE] = -out[BLACK]
 
+    distance = distance_of(size)
+
+    def heuristic(s: Any, out: Any) -> None:
+        """Who needs fewer stones to join its sides, where bridges cost nothing; the move is worth half a stone."""
+        if s.winner >= 0:
+            score(s, out)
+        else:
+            lead = distance(s, WHITE) - distance(s, BLACK) + (0.5 if s.turn == BLACK else -0.5)
+            out[BLACK] = lead / (abs(lead) + 2.0)
+            out[WHITE] = -out[BLACK]
+
     def cells(s: Any, out: Any) -> None:
         for cell in range(area):
             bit = one << np.uint64(cell & 63)
@@ -183,6 +195,7 @@ def hex_game(size: int = 11, swap: bool = False) -> Game:
         play=play,
         score=score,
         cells=cells,
+        heuristic=heuristic,
         sample=sample,
         path=lambda move: ("swap",) if move == take_over else (move,),
         keeps=("rotate180",) if size > 1 else (),

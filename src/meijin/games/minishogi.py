@@ -260,6 +260,12 @@ def heuristic(s: Any, out: Any) -> None:
     out[GOTE] = -out[SENTE]
 
 
+def noisy(s: Any, move: int) -> bool:
+    """Captures."""
+    cell, plane = move // PLANES, move % PLANES
+    return plane < DROPPING and s.board[TARGET[cell, plane % PROMOTING]] != 0
+
+
 def cells(s: Any, out: Any) -> None:
     for cell in range(AREA):
         out[cell] = s.board[cell]
@@ -403,6 +409,7 @@ def minishogi(max_plies: int = 300) -> Game:
         num_planes=32,
         heuristic=heuristic,
         sample=sample,
+        noisy=noisy,
         path=path,
         move_name=move_name,
         keeps=(),  # the rules keep left and right, but the start does not; turned by half, it exchanges the seats

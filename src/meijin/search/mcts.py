@@ -1,4 +1,4 @@
-"""Monte Carlo tree search for every game: UCB1 over random playouts, with proofs, tree reuse and threads."""
+"""Monte Carlo tree search for every game: UCB1 over playouts, with proofs, tree reuse, threads and a memory."""
 
 from __future__ import annotations
 
@@ -8,95 +8,37 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from meijin.core import kernels
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.rng import fresh_seed, stream
 from meijin.core.state import State
+from meijin.search import playouts as policies
 from meijin.search import tree as trees
+from meijin.search.clock import must_move
+from meijin.search.growth import MOST, Tree, node_bytes
+from meijin.search.memory import Memory
+from meijin.search.recall import Recall
+from meijin.search.selection import Options
 
-FIRST_NODES = 4096  # a new tree's room; it doubles as needed
-MOST = 2**31 - 1  # what the tree's 32-bit indices and visits reach
 SLICE_SECONDS = 0.02  # how long a kernel runs between looks at the clock
 
 
-class Tree:
-    """One search tree with all that one thread needs to grow it."""
-
-    def __init__(self, game: Game, seed: int, index: int, max_nodes: int):
-        self.game, self.max_nodes = game, max_nodes
-        self.nodes = np.zeros(min(FIRST_NODES, max_nodes), trees.node_dtype(game.seats))
-        self.hot = np.zeros((len(self.nodes), 2), np.float32)
-        self.info = np.zeros(trees.INFO_SIZE, np.int64)
-        self.states = game.states(2)
-        self.bounds = np.zeros((game.seats, 2))
-        self.rng = stream(seed, index)
-        self.moves, self.probs = kernels.buffers(game)
-        self.scores = np.zeros(game.seats)
-        self.path = np.zeros(game.longest + 2, np.int32)
-        self.full = False
-
-    def reset(self, state: State) -> None:
-        self.nodes[0] = np.zeros((), self.nodes.dtype)
-        self.nodes[0].first = -1
-        self.info[trees.USED] = 1
-        self.info[trees.DEEPEST] = 0
-        self.states[0] = state.record
-        self.bounds[:] = self.game.score_range if self.game.bounded else (math.inf, -math.inf)
-        self.full = False
-
-    def follow(self, state: State, moves: tuple[Move, ...]) -> bool:
-        """Move the root along `moves` to `state`, keeping what is known below it."""
-        kernel = self.game.kernel(trees.reroot)
-        places = np.zeros(len(self.nodes), np.int32)
-        if not all(kernel(self.nodes, self.hot, self.info, int(move), places) for move in moves):
-            return False
-        self.states[0] = state.record
-        self.full = False
-        return True
-
-    def run(self, simulations: int, c: float) -> int:
-        """Do that many simulations, fewer only if the root gets proven or its visits reach what they can count."""
-        kernel = self.game.kernel(trees.simulate)
-        simulations = min(simulations, MOST - int(self.nodes[0].visits))
-        done = 0
-        while done < simulations and not self.nodes[0].proven:
-            done += kernel(
-                self.nodes, self.hot, self.info, self.states, simulations - done, self.full, c, self.bounds,
-                self.rng, self.moves, self.probs, self.scores, self.path,
-            )  # fmt: skip
-            if done < simulations and not self.nodes[0].proven:
-                self._grow()
-        return done
-
-    def _grow(self) -> None:
-        size = min(2 * len(self.nodes), self.max_nodes)
-        # The children of one node must fit, however wide; the cap is kept all the same.
-        if size == len(self.nodes) or size < self.info[trees.USED]:
-            self.full = True
-            return
-        try:
-            nodes, hot = np.zeros(size, self.nodes.dtype), np.zeros((size, 2), np.float32)
-        except MemoryError:
-            self.full = True
-            return
-        nodes[: len(self.nodes)], hot[: len(self.nodes)] = self.nodes, self.hot
-        self.nodes, self.hot = nodes, hot
-
-    def children(self, i: int) -> range:
-        node = self.nodes[i]
-        return range(int(node.first), int(node.first) + int(node.count))
-
-    def line(self, i: int) -> tuple[Move, ...]:
-        """The expected continuation below node `i`, until chance decides or statistics end."""
-        length = self.game.kernel(trees.line)(self.nodes, i, self.path)
-        return tuple(self.game.moves[move] for move in self.path[:length].tolist())
-
-
 class MCTS(Agent):
-    """UCB1 tree search. Threads grow trees of their own, whose root statistics are added up."""
+    """UCB1 tree search. Threads grow trees of their own, whose root statistics are added up.
+
+    `rave`: mix in how moves did whenever their seat made them later on (RAVE), with this equivalence parameter, such
+    as 500; for games in which a move means much the same at any time. Best with a small `c`.
+    `playout`: "random"; "decisive" wins at once where it can and avoids to lose at once; "heuristic" follows the
+    game's heuristic nine times in ten; "policy" is the game's own.
+    `playouts`: at each leaf; their mean counts as one visit and one simulation.
+    `widening`: consider only `factor * n ** exponent` moves after n visits: (factor, exponent), or the factor alone
+    with exponent 0.5. Those that the game's heuristic likes come first; without one they come in random order, which
+    seldom pays.
+    `memory`: a file that keeps statistics between matches, and between processes that search at the same time, of up
+    to `memory_limit` positions a game. `memory_mb` is what the trees may use while they grow.
+    """
 
     def __init__(
         self,
@@ -106,20 +48,40 @@ class MCTS(Agent):
         threads: int = 1,
         memory_mb: float = 1024,
         seed: int | None = None,
+        rave: float = 0,
+        playout: str = "random",
+        playouts: int = 1,
+        widening: float | tuple[float, float] | None = None,
+        memory: str | None = None,
+        memory_limit: int = 1_000_000,
     ):
         if simulations is None and seconds is None:
             simulations = 1000
-        if not c >= 0:
-            raise BadParameter(f"c={c!r}: the exploration constant is zero or more")
-        if not 1 <= threads <= 256:
-            raise BadParameter(f"threads={threads!r}: choose from 1 to 256")
-        if not memory_mb > 0:
-            raise BadParameter(f"memory_mb={memory_mb!r}: give the megabytes the trees may use")
+        for ok, problem in (
+            (c >= 0, f"c={c!r}: the exploration constant is zero or more"),
+            (1 <= threads <= 256, f"threads={threads!r}: choose from 1 to 256"),
+            (memory_mb > 0, f"memory_mb={memory_mb!r}: give the megabytes the trees may use"),
+            (0 <= rave < math.inf, f"rave={rave!r}: give the equivalence parameter, such as 500, or 0 for none"),
+            (1 <= playouts <= 10**6, f"playouts={playouts!r}: choose from 1 to 1000000 a leaf"),
+            (not rave or playouts == 1, f"playouts={playouts!r}: RAVE takes one playout a leaf; leave one of them out"),
+            (memory_limit >= 1, f"memory_limit={memory_limit!r}: give the positions to keep, one or more"),
+        ):
+            if not ok:
+                raise BadParameter(problem)
+        policies.check(playout)
         self.limit = Limit(seconds, simulations)
+        self.options = Options(float(rave), playout, playouts, _widening(widening))
         self.c, self.threads, self.memory_mb = float(c), threads, memory_mb
+        self.memory, self.memory_limit = memory, memory_limit
         self._trees: list[Tree] = []
+        self._recall: Recall | None = None
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the trees' roots stand
         self.seed(fresh_seed() if seed is None else seed)
+
+    def unfit(self, game: Game) -> str | None:
+        if self.memory is not None and not game.id:
+            return "its memory needs a game with a name: make it through a function decorated with @game"
+        return policies.unfit(self.options.playout, game)
 
     def seed(self, seed: int) -> None:
         self._seed, self._at = seed, None
@@ -127,10 +89,7 @@ class MCTS(Agent):
             tree.rng = stream(seed, k)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        if state.turn < 0:
-            raise MeijinError(
-                "there is nothing to search: " + ("chance moves" if state.is_chance else "the game is over")
-            )
+        must_move(state)
         self._set_roots(state)
         done = self._trees[0].run(1, self.c)  # on the first use this compiles, before the clock starts
         began = time.perf_counter()
@@ -144,6 +103,8 @@ class MCTS(Agent):
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 done += sum(pool.map(self._work, self._trees, shares, [deadline] * self.threads))
+        if self._recall is not None:
+            self._recall.save(self._trees)
         return self._report(state, done, time.perf_counter() - began)
 
     def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
@@ -152,20 +113,37 @@ class MCTS(Agent):
     def _set_roots(self, state: State) -> None:
         """Reuse the trees if the state continues the one searched last, else plant new ones."""
         if not self._trees or self._trees[0].game is not state.game:
-            node_bytes = trees.node_bytes(state.game.seats)
-            room = int(self.memory_mb * 1e6 / node_bytes / self.threads)
-            max_nodes = min(max(room, 1 + state.game.num_moves), MOST)  # the root's children always fit
-            self._trees = [Tree(state.game, self._seed, k, max_nodes) for k in range(self.threads)]
-            self._at = None
+            self._plant(state.game)
         follow: tuple[Move, ...] | None = None
         if self._at is not None:
             origin, past = self._at
             if origin == state.origin and state.history[: len(past)] == past:
                 follow = state.history[len(past) :]
-        for tree in self._trees:
-            if follow is None or not tree.follow(state, follow):
+        followed = [follow is not None and tree.follow(state, follow) for tree in self._trees]
+        if self._recall is not None and (follow or not all(followed)):
+            # Trees are written down when a search ends, so what is known of a position is all there, or more.
+            stats = self._recall.known(state)
+            if stats is not None and stats[0] > sum(int(tree.nodes[0].visits) for tree in self._trees):
+                followed = [False] * len(self._trees)
+        for tree, kept in zip(self._trees, followed, strict=True):
+            if not kept:
                 tree.reset(state)
+        if self._recall is not None and not any(followed):
+            self._recall.load(self._trees)
         self._at = (state.origin, state.history)
+
+    def _plant(self, game: Game) -> None:
+        if (why := self.unfit(game)) is not None:
+            raise BadParameter(f"{self.name} cannot play {game}: {why}")
+        remembers = self.memory is not None
+        room = int(self.memory_mb * 1e6 / node_bytes(game.seats, self.options, remembers) / self.threads)
+        max_nodes = min(max(room, 1 + game.num_moves), MOST)  # the root's children always fit
+        self._trees = [Tree(game, self._seed, k, max_nodes, self.options, remembers) for k in range(self.threads)]
+        self._at = None
+        if self.memory is not None:
+            # Playouts by another policy have other values.
+            policy = "" if self.options.playout == "random" else f" playout={self.options.playout}"
+            self._recall = Recall(game, Memory(self.memory, game.id + policy, game.seats, self.memory_limit))
 
     def _work(self, tree: Tree, simulations: int | None, deadline: float) -> int:
         if deadline == math.inf and simulations is not None:
@@ -213,6 +191,15 @@ class MCTS(Agent):
             seconds=seconds,
             note="memory full: the trees stopped growing" if any(tree.full for tree in self._trees) else "",
         )
+
+
+def _widening(given: float | tuple[float, float] | None) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    factor, exponent = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.5)
+    if not (isinstance(factor, int | float) and isinstance(exponent, int | float) and factor > 0 and 0 < exponent <= 1):
+        raise BadParameter(f"widening={given!r}: give a factor above 0 and an exponent up to 1, as in (2, 0.5)")
+    return float(factor), float(exponent)
 
 
 def _reaches(one: float, other: float) -> bool:

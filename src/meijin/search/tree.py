@@ -11,6 +11,8 @@ score, or has only proven children.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,16 +20,19 @@ import numpy as np
 from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds, playout
-from meijin.core.rng import below, uniform
-
-# Selection reads two numbers of every child, so they stand together in an array of their own, `hot`: [node, 2].
-MEAN = 0  # mean score for the seat that chooses this node
-URGE = 1  # 1/sqrt(visits); 0 once proven, as there is nothing left to explore
+from meijin.core.rng import below
+from meijin.search.playouts import finisher
+from meijin.search.selection import LATER, MEAN, PLAIN, TIMES, URGE, Options, chooser, orderer
 
 # Slots of a tree's `info`.
 USED = 0  # nodes in use
 DEEPEST = 1  # plies of the longest path descended
-INFO_SIZE = 2
+STAMP = 2  # what the marks of the next simulation count from
+INFO_SIZE = 3
+
+# Slots of a tree's `states`.
+ROOT, HERE, LEAF, ROOM = 0, 1, 2, 3
+STATES = 4
 
 
 def node_dtype(seats: int) -> np.dtype[Any]:
@@ -94,36 +99,6 @@ def expander(game: Game) -> Function:
     return expand
 
 
-def chooser(game: Game) -> Function:
-    """`pick(tree, hot, i, c, bounds, rng)`: the child to descend to: UCB1 for a seat, the odds for chance."""
-
-    def pick(tree: Any, hot: Any, i: int, c: float, bounds: Any, rng: Any) -> int:
-        node = tree[i]
-        first, n, seat = node.first, node.count, node.turn
-        if seat == CHANCE:
-            u = uniform(rng)
-            for child in range(first, first + n - 1):
-                u -= tree[child].prob
-                if u < 0.0:
-                    return child
-            return first + n - 1
-        if tree[first + n - 1].visits == 0:  # children get their first visit in order
-            child = first
-            while tree[child].visits > 0:
-                child += 1
-            return child
-        # UCB1 on scores scaled to -1..1, multiplied by half the span of the scores: the order is the same.
-        bonus = c * 0.5 * (bounds[seat, 1] - bounds[seat, 0]) * math.sqrt(math.log(np.float64(node.visits)))
-        best, best_child = -math.inf, first
-        for child in range(first, first + n):
-            value = hot[child, MEAN] + bonus * hot[child, URGE]
-            if value > best:
-                best, best_child = value, child
-        return best_child
-
-    return pick
-
-
 def refresher(game: Game) -> Function:
     """`refresh(tree, hot, i, seat)`: bring `hot` up to date for node `i`, which `seat` chooses."""
 
@@ -172,20 +147,33 @@ def prover(game: Game) -> Function:
     return prove
 
 
-def simulate(game: Game) -> Function:
-    """Run up to `simulations` simulations from `states[0]`; returns how many were done.
+@cache
+def simulator(options: Options) -> Callable[[Game], Function]:
+    """The maker of the kernel that searches with these options."""
+
+    def simulate(game: Game) -> Function:
+        return _simulate(game, options)
+
+    return simulate
+
+
+def _simulate(game: Game, options: Options) -> Function:
+    """Run up to `simulations` simulations from `states[ROOT]`; returns how many were done.
 
     Stops early when the root is proven and, unless `frozen`, when the tree has no room for a node's children.
     """
     turn, play, score = game.turn, game.play, game.score
-    expand, pick, prove, refresh, finish = expander(game), chooser(game), prover(game), refresher(game), playout(game)
-    seats, bounded = game.seats, game.bounded
+    expand, pick, prove, refresh = expander(game), chooser(game, options), prover(game), refresher(game)
+    rave, repeats, widens = options.rave > 0, options.playouts, options.widening is not None
+    order, finish, at_random = orderer(game), finisher(game, options.playout, rave), playout(game)
+    fast = options.playout == "random" and not rave
+    seats, bounded, longest = game.seats, game.bounded, game.longest
 
     def kernel(
         tree: Any,  # [capacity]
-        hot: Any,  # [capacity, 2]
+        hot: Any,  # [capacity, slot]
         info: Any,
-        states: Any,  # [2]: the root's position and room to play in
+        states: Any,  # [STATES]: the root's position and room to play in
         simulations: int,
         frozen: bool,
         c: float,
@@ -194,13 +182,16 @@ def simulate(game: Game) -> Function:
         moves: Any,
         probs: Any,
         scores: Any,
+        sums: Any,  # [seat]
         path: Any,  # [longest + 1]
+        last: Any,  # [seat, move] with RAVE, else [0, 0]: the stamp of the latest ply in which it was made
     ) -> int:
+        here, room = states[HERE : HERE + 1], states[ROOM : ROOM + 1]
         for done in range(simulations):
             if tree[0].proven:
                 return done
-            copy(states[1:2], states[0:1])
-            s = states[1]
+            copy(here, states[ROOT : ROOT + 1])
+            s = states[HERE]
 
             # select
             i = 0
@@ -214,11 +205,21 @@ def simulate(game: Game) -> Function:
                         tree[i].proven = 1
                     if i > 0:
                         break
-                if tree[i].first < 0 and not expand(tree, info, i, s, rng, moves, probs):
-                    if frozen:
-                        break
-                    return done
+                if tree[i].first < 0:
+                    if not expand(tree, info, i, s, rng, moves, probs):
+                        if frozen:
+                            break
+                        return done
+                    if widens and tree[i].turn >= 0:
+                        order(tree, hot, i, here, room, scores)
+                    if rave:
+                        for child in range(tree[i].first, tree[i].first + tree[i].count):
+                            hot[child, TIMES] = 0.0
+                            hot[child, LATER] = 0.0
+                parent = i
                 i = pick(tree, hot, i, c, bounds, rng)
+                if rave and tree[parent].turn >= 0:
+                    last[tree[parent].turn, tree[i].move] = info[STAMP] + depth
                 play(s, tree[i].move)
                 depth += 1
                 path[depth] = i
@@ -228,9 +229,24 @@ def simulate(game: Game) -> Function:
             if tree[i].proven and tree[i].visits > 0:
                 for k in range(seats):
                     scores[k] = tree[i].total[k] / tree[i].visits
-            else:
-                finish(s, rng, moves, probs)
+            elif repeats == 1 and fast:
+                at_random(s, rng, moves, probs)
                 score(s, scores)
+            elif repeats == 1:
+                finish(here, rng, moves, probs, room, scores, last, info[STAMP] + depth)
+                score(s, scores)
+            else:
+                copy(states[LEAF : LEAF + 1], here)
+                for k in range(seats):
+                    sums[k] = 0.0
+                for _ in range(repeats):
+                    copy(here, states[LEAF : LEAF + 1])
+                    finish(here, rng, moves, probs, room, scores, last, info[STAMP] + depth)
+                    score(s, scores)
+                    for k in range(seats):
+                        sums[k] += scores[k]
+                for k in range(seats):
+                    scores[k] = sums[k] / repeats
             if not bounded:
                 for k in range(seats):
                     bounds[k, 0] = min(bounds[k, 0], scores[k])
@@ -244,13 +260,23 @@ def simulate(game: Game) -> Function:
                 node.visits += 1
                 for k in range(seats):
                     node.total[k] += scores[k]
+                if rave and node.turn >= 0:
+                    for child in range(node.first, node.first + node.count):
+                        if last[node.turn, tree[child].move] >= info[STAMP] + d:
+                            hot[child, TIMES] += 1.0
+                            hot[child, LATER] += (scores[node.turn] - hot[child, LATER]) / hot[child, TIMES]
                 if d < depth and proven:
                     proven = prove(tree, i)
                 if d > 0 and tree[path[d - 1]].turn >= 0:
                     refresh(tree, hot, i, tree[path[d - 1]].turn)
+            if rave:
+                info[STAMP] += longest + 1
         return simulations
 
     return kernel
+
+
+simulate = simulator(PLAIN)
 
 
 def reroot(game: Game) -> Function:
@@ -269,7 +295,7 @@ def reroot(game: Game) -> Function:
                 root = child
         if root < 0 or tree[root].visits == 0:
             return False
-        for i in range(root, used):
+        for i in range(used):
             places[i] = -1
         places[root] = 0
         kept = 0
@@ -284,8 +310,8 @@ def reroot(game: Game) -> Function:
                 if tree[i].first >= 0:
                     tree[i].first = places[tree[i].first]
                 tree[places[i]] = tree[i]
-                hot[places[i], MEAN] = hot[i, MEAN]
-                hot[places[i], URGE] = hot[i, URGE]
+                for slot in range(hot.shape[1]):
+                    hot[places[i], slot] = hot[i, slot]
         info[USED] = kept
         info[DEEPEST] = max(0, info[DEEPEST] - 1)
         return True

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meijin.core.bits import count, lowest, without_lowest
-from meijin.core.compile import Function
-from meijin.search.solvers._hex_cells import BLACK, WHITE, flooder, grower
+from meijin.search.solvers._hex_cells import flood, grow
 
 SAFE_KEPT, WEAK_KEPT = 6, 12  # carriers kept of a connection; the smallest are
 QUEUE = 4096
@@ -86,6 +85,13 @@ def keep(carriers: Any, n: int, limit: int, new: Any) -> int:
     return left + 1
 
 
+def add(k: Any, origin: int, cell: int, carrier: Any, safe: bool) -> None:
+    if safe:
+        add_safe(k, origin, cell, carrier)
+    else:
+        add_weak(k, origin, cell, carrier)
+
+
 def add_safe(k: Any, origin: int, cell: int, carrier: Any) -> None:
     n = keep(k.safe[origin, cell], k.num_safe[origin, cell], SAFE_KEPT, carrier)
     if n >= 0:
@@ -121,134 +127,115 @@ def add_weak(k: Any, origin: int, cell: int, carrier: Any) -> None:
                             add_safe(k, origin, cell, carrier | weak[a] | weak[b] | weak[c])
 
 
-def connector(size: int) -> Function:
-    """`connect(k, own, other, seat)`: finds the seat's connections; whether its stones join the sides already.
+def lay_out(h: Any, k: Any, stones: Any, empty: Any) -> Any:
+    """Find what is next to what, and bridged; returns the empty cells and the lowest cell of every group of stones."""
+    left = empty
+    while left != _NONE:
+        cell = lowest(left)
+        left = without_lowest(left)
+        k.free[cell] = h.near[cell] & empty
+        k.next[cell] = k.free[cell]
+    nodes = empty
+    while stones != _NONE:
+        cell = lowest(stones)
+        bit = _ONE << np.uint64(cell)
+        group = flood(h, bit, stones)
+        stones &= ~group
+        nodes |= bit
+        k.free[cell] = grow(h, group) & empty
+        k.next[cell] = k.free[cell]
+        left = k.free[cell]
+        while left != _NONE:
+            k.next[lowest(left)] |= bit
+            left = without_lowest(left)
+    left = nodes
+    while left != _NONE:
+        cell = lowest(left)
+        left = without_lowest(left)
+        found = _NONE
+        rest = nodes & ~(k.next[cell] | (_ONE << np.uint64(cell)))
+        while rest != _NONE:
+            to = lowest(rest)
+            common = k.free[cell] & k.free[to]
+            if without_lowest(common) != _NONE:
+                found |= rest & ~without_lowest(rest)
+            rest = without_lowest(rest)
+        k.bridged[cell] = found
+    return nodes
+
+
+def extend(k: Any, origin: int, own: Any, cell: int, carrier: Any) -> None:
+    """The and-rule: from the side over the cell to its neighbours and over its bridges."""
+    stone = own >> np.uint64(cell) & _ONE != _NONE
+    if not stone:
+        carrier |= _ONE << np.uint64(cell)
+    left = k.next[cell] & ~carrier
+    while left != _NONE:
+        add(k, origin, lowest(left), carrier, stone)
+        left = without_lowest(left)
+    left = k.bridged[cell] & ~carrier
+    while left != _NONE:
+        to = lowest(left)
+        left = without_lowest(left)
+        one = k.free[cell] & k.free[to] & ~carrier
+        while one != _NONE:
+            first = one & ~without_lowest(one)
+            one = without_lowest(one)
+            two = one
+            while two != _NONE:
+                both = carrier | first | (two & ~without_lowest(two))
+                two = without_lowest(two)
+                add(k, origin, to, both, stone)
+
+
+def connect(h: Any, k: Any, own: Any, other: Any, seat: int) -> bool:
+    """Find the seat's connections; returns whether its stones join the sides already.
 
     What joins the sides is in `k.safe[ACROSS, 0]` and `k.weak[ACROSS, 0]`.
     """
-    area = size * size
-    board = (_ONE << np.uint64(area)) - _ONE
-    near = np.zeros(area, np.uint64)
-    sides = np.zeros((2, 2), np.uint64)
-    grow, flood = grower(size), flooder(size)
-    for cell in range(area):
-        bit = _ONE << np.uint64(cell)
-        near[cell] = grow(bit)
-        for seat, line in ((BLACK, cell // size), (WHITE, cell % size)):
-            for side, end in ((NEAR, 0), (FAR, size - 1)):
-                if line == end:
-                    sides[seat, side] |= bit
-
-    def extend(k: Any, origin: int, own: Any, cell: int, carrier: Any) -> None:
-        """The and-rule: from the side over the cell to its neighbours and over its bridges."""
-        stone = own >> np.uint64(cell) & _ONE != _NONE
-        if not stone:
-            carrier |= _ONE << np.uint64(cell)
-        left = k.next[cell] & ~carrier
+    area, sides = h.size * h.size, h.sides[seat]
+    k.num_safe[:, :] = 0
+    k.num_weak[:, :] = 0
+    head = flood(h, sides[NEAR], own)
+    tail = flood(h, sides[FAR], own)
+    if head & (sides[FAR] | tail) != _NONE:
+        return True
+    empty = h.board & ~(own | other)
+    k.free[area + NEAR] = (sides[NEAR] | grow(h, head)) & empty
+    k.free[area + FAR] = (sides[FAR] | grow(h, tail)) & empty
+    nodes = lay_out(h, k, own & ~(head | tail), empty)
+    for origin in range(2):
+        k.counts[0] = 0
+        side = k.free[area + origin]
+        left = nodes
         while left != _NONE:
-            if stone:
-                add_safe(k, origin, lowest(left), carrier)
-            else:
-                add_weak(k, origin, lowest(left), carrier)
+            cell = lowest(left)
+            bit = _ONE << np.uint64(cell)
             left = without_lowest(left)
-        left = k.bridged[cell] & ~carrier
-        while left != _NONE:
-            to = lowest(left)
-            left = without_lowest(left)
-            one = k.free[cell] & k.free[to] & ~carrier
+            if side & bit != _NONE:
+                add_safe(k, origin, cell, _NONE)
+                continue
+            one = k.free[cell] & side
             while one != _NONE:
                 first = one & ~without_lowest(one)
                 one = without_lowest(one)
                 two = one
                 while two != _NONE:
-                    both = carrier | first | (two & ~without_lowest(two))
+                    add_safe(k, origin, cell, first | (two & ~without_lowest(two)))
                     two = without_lowest(two)
-                    if stone:
-                        add_safe(k, origin, to, both)
-                    else:
-                        add_weak(k, origin, to, both)
+        done = 0
+        while done < k.counts[0]:
+            extend(k, origin, own, k.queued[done], k.queue[done])
+            done += 1
 
-    def connect(k: Any, own: Any, other: Any, seat: int) -> bool:
-        k.num_safe[:, :] = 0
-        k.num_weak[:, :] = 0
-        head = flood(sides[seat, NEAR], own)
-        tail = flood(sides[seat, FAR], own)
-        if head & (sides[seat, FAR] | tail) != _NONE:
-            return True
-        empty = board & ~(own | other)
-        k.free[area + NEAR] = (sides[seat, NEAR] | grow(head)) & empty
-        k.free[area + FAR] = (sides[seat, FAR] | grow(tail)) & empty
-        left = empty
-        while left != _NONE:
-            cell = lowest(left)
-            left = without_lowest(left)
-            k.free[cell] = near[cell] & empty
-            k.next[cell] = k.free[cell]
-        nodes = empty
-        stones = own & ~(head | tail)
-        while stones != _NONE:
-            cell = lowest(stones)
-            bit = _ONE << np.uint64(cell)
-            group = flood(bit, stones)
-            stones &= ~group
-            nodes |= bit
-            k.free[cell] = grow(group) & empty
-            k.next[cell] = k.free[cell]
-            left = k.free[cell]
-            while left != _NONE:
-                k.next[lowest(left)] |= bit
-                left = without_lowest(left)
-        left = nodes
-        while left != _NONE:
-            cell = lowest(left)
-            left = without_lowest(left)
-            found = _NONE
-            rest = nodes & ~(k.next[cell] | (_ONE << np.uint64(cell)))
-            while rest != _NONE:
-                to = lowest(rest)
-                common = k.free[cell] & k.free[to]
-                if without_lowest(common) != _NONE:
-                    found |= rest & ~without_lowest(rest)
-                rest = without_lowest(rest)
-            k.bridged[cell] = found
-
-        for origin in range(2):
-            k.counts[0] = 0
-            side = k.free[area + origin]
-            left = nodes
-            while left != _NONE:
-                cell = lowest(left)
-                bit = _ONE << np.uint64(cell)
-                left = without_lowest(left)
-                if side & bit != _NONE:
-                    add_safe(k, origin, cell, _NONE)
-                    continue
-                one = k.free[cell] & side
-                while one != _NONE:
-                    first = one & ~without_lowest(one)
-                    one = without_lowest(one)
-                    two = one
-                    while two != _NONE:
-                        add_safe(k, origin, cell, first | (two & ~without_lowest(two)))
-                        two = without_lowest(two)
-            done = 0
-            while done < k.counts[0]:
-                extend(k, origin, own, k.queued[done], k.queue[done])
-                done += 1
-
-        left = nodes
-        while left != _NONE:
-            cell = lowest(left)
-            bit = _ONE << np.uint64(cell)
-            left = without_lowest(left)
-            for i in range(k.num_safe[NEAR, cell]):
-                for j in range(k.num_safe[FAR, cell]):
-                    one, two = k.safe[NEAR, cell, i], k.safe[FAR, cell, j]
-                    if one & two == _NONE:
-                        if own & bit != _NONE:
-                            add_safe(k, ACROSS, 0, one | two)
-                        else:
-                            add_weak(k, ACROSS, 0, one | two | bit)
-        return False
-
-    return connect
+    left = nodes
+    while left != _NONE:
+        cell = lowest(left)
+        bit = _ONE << np.uint64(cell)
+        left = without_lowest(left)
+        for i in range(k.num_safe[NEAR, cell]):
+            for j in range(k.num_safe[FAR, cell]):
+                one, two = k.safe[NEAR, cell, i], k.safe[FAR, cell, j]
+                if one & two == _NONE:
+                    add(k, ACROSS, 0, one | two | (bit & ~own), own & bit != _NONE)
+    return False

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from meijin.core.bits import count
-
 ZERO, ONE = np.uint64(0), np.uint64(1)
 _WAYS = ((1, 0), (0, 1), (1, 1), (-1, 1))  # (right, down)
 _COLUMNS = np.uint64(0x7E7E7E7E7E7E7E7E)  # all but the left and right edges
@@ -140,7 +138,7 @@ def _full(filled: Any, way: int) -> Any:
 
 
 def stable(discs: Any, empty: Any, outside: Any) -> Any:
-    """Discs safe for ever: along each way the line is full, or a neighbour is safe or off the board. Not all are found."""
+    """Discs that stay for ever, though not all: each of their lines is full, or ends there, or has such a disc next."""
     row, column = _full(~empty, 0), _full(~empty, 1)
     diagonal, antidiagonal = _full(~empty, 2), _full(~empty, 3)
     safe = outside

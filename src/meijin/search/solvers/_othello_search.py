@@ -18,16 +18,14 @@ from meijin.core.bits import count, lowest, without_lowest
 from meijin.core.compile import Function
 from meijin.core.game import Game
 from meijin.search.solvers._othello_bits import NEAR, ONE, ZERO, around, flips, last_flips, places, stable
-from meijin.search.solvers._othello_order import LOST, cells, guesser
+from meijin.search.solvers._othello_order import DISC, LOST, cells, guesser
 
-RK=(32,1,0,0,2,4)
 NONE = -1000  # no value: there is no move, or no time
 PASS = 64
 SHALLOW = 7  # up to so many empty cells no table and no mobility
-ETC = 10  # from so many on, look all replies up before the search of any
-SEARCHED = 13  # from so many on, order moves by a shallow search
-#: [empty cells] -> plies of that search
-DEPTHS = np.array([-1 if n < 13 else 0 if n < 15 else 1 if n < 18 else 2 if n < 21 else 3 for n in range(65)], np.int64)
+ETC = 12  # from so many on, look all replies up before the search of any
+GUESSED = 12  # from so many on, a shallow search orders the moves,
+DEEPEST = 5  # and goes a ply deeper for every two more, up to this
 #: [empty cells] -> look at stable discs from this `alpha` on
 STABLE_FROM = np.array([min(2 * n, 64) for n in range(65)], np.int64)
 
@@ -39,9 +37,9 @@ WORK = np.dtype(
             [
                 ("nodes", "i8"),
                 ("stop", "i8"),  # set by a clock
-                ("turned", "u8", (64, 34)),  # [empty cells, move]
-                ("ranks", "i8", (64, 34)),
-                ("cells", "i8", (64, 34)),
+                ("turned", "u8", (64, 64)),  # [empty cells, move]
+                ("ranks", "i8", (64, 64)),
+                ("cells", "i8", (64, 64)),
             ],
             align=True,
         ),
@@ -232,7 +230,7 @@ def searcher(size: int) -> Function:
     board = np.uint64(board_mask(size))
     area = size * size
     final = finisher(size)[0]
-    shallow, guess = shallow_searcher(size), guesser(size, board)[1]
+    shallow, guess = shallow_searcher(size), guesser(size, board)
     corner, odd_regions = cells(size, (0, 0)), regions(size)
 
     def find(table: Any, mine: Any, theirs: Any) -> Any:
@@ -265,22 +263,19 @@ def searcher(size: int) -> Function:
                 return final(mine, theirs)
             return -search(w, table, theirs, mine, -alpha - 1, n)
 
-        at = find(table, mine, theirs)
-        best1, best2 = -1, -1
-        low, high = -area, area
-        slot = table[at]
+        best1 = best2 = np.int64(-1)
+        slot = table[find(table, mine, theirs)]
         if slot.mine == mine and slot.theirs == theirs:
-            low, high = np.int64(slot.low), np.int64(slot.high)
-            if low > alpha:
-                return low
-            if high <= alpha:
-                return high
+            if slot.low > alpha:
+                return np.int64(slot.low)
+            if slot.high <= alpha:
+                return np.int64(slot.high)
             best1, best2 = np.int64(slot.best[0]), np.int64(slot.best[1])
 
         odd = odd_regions(empty)
         turned, ranks, listed = w.turned[n], w.ranks[n], w.cells[n]
         k = 0
-        depth = DEPTHS[n]
+        depth = min((n - GUESSED) // 2, DEEPEST)
         while moves != ZERO:
             cell = np.uint64(lowest(moves))
             moves = without_lowest(moves)
@@ -299,13 +294,11 @@ def searcher(size: int) -> Function:
                 rank = 1 << 29
             else:
                 replies = places(my, their, rest)
-                rank = -(RK[0] * (count(replies) + count(replies & corner)) + RK[1] * count(around(their) & rest))
-                if RK[2] and odd & (ONE << cell) != ZERO:
-                    rank += RK[2]
-                if RK[3] and corner & (ONE << cell) != ZERO:
-                    rank += RK[3]
+                rank = -32 * (count(replies) + count(replies & corner)) - 4 * count(around(their) & rest)
+                if odd & (ONE << cell) != ZERO:
+                    rank += 16
                 if depth >= 0:
-                    rank = rank // RK[5] - RK[4] * guess(my, their, depth, np.int64(LOST), np.int64(-LOST))
+                    rank -= 4 * guess(my, their, depth, np.int64(LOST), np.int64(-LOST))
             turned[k], ranks[k], listed[k] = flipped, rank, np.int64(cell)
             k += 1
 
@@ -317,9 +310,7 @@ def searcher(size: int) -> Function:
                     top = j
             flipped, cell = turned[top], listed[top]
             turned[top], ranks[top], listed[top] = turned[i], ranks[i], listed[i]
-            value = -search(
-                w, table, theirs ^ flipped, mine | flipped | (ONE << np.uint64(cell)), -alpha - 1, n - 1
-            )
+            value = -search(w, table, theirs ^ flipped, mine | flipped | (ONE << np.uint64(cell)), -alpha - 1, n - 1)
             if w.stop != 0:
                 return 0
             if value > best:
@@ -327,8 +318,7 @@ def searcher(size: int) -> Function:
                 if best > alpha:
                     break
 
-        at = find(table, mine, theirs)
-        slot = table[at]
+        slot = table[find(table, mine, theirs)]  # where it belongs now: the search below wrote to the table
         if slot.mine != mine or slot.theirs != theirs:
             slot.mine, slot.theirs, slot.empty = mine, theirs, n
             slot.low, slot.high = -area, area
@@ -347,17 +337,20 @@ def searcher(size: int) -> Function:
 
 
 def endgame(game: Game) -> Function:
-    """`solve(works, table, mine, theirs, low, high, guess, line)`: the exact difference, at least `low`, at most `high`.
+    """`solve(works, table, mine, theirs, low, high, guess, line)`: the exact difference, kept within `low` and `high`.
 
-    Null windows close in on it, from `guess` on; NONE if the clock stopped them. `line` gets the cells of best play
-    from there to the end, or as far as it is long, PASS for a pass.
+    Null windows close in on it, from `guess` on (NONE: make one); NONE comes back if the clock stopped them. `line`
+    gets the cells of best play from there to the end, or as far as it is long, PASS for a pass.
     """
     assert game.board.grid is not None
     size = game.board.grid[0]
-    search, board = searcher(size), np.uint64(board_mask(size))
+    board = np.uint64(board_mask(size))
+    search, guess_at = searcher(size), guesser(size, board)
 
     def exact(w: Any, table: Any, mine: Any, theirs: Any, low: Any, high: Any, guess: Any) -> Any:
         n = count(board & ~(mine | theirs))
+        if guess == NONE:  # half of what it looks like: a start too far out costs more than one too near 0
+            guess = 2 * (guess_at(mine, theirs, np.int64(DEEPEST), np.int64(LOST), np.int64(-LOST)) // (4 * DISC))
         while low < high:
             alpha = min(max(guess, low + 2), high) - 1
             found = search(w, table, mine, theirs, alpha, n)
@@ -394,9 +387,7 @@ def endgame(game: Game) -> Function:
                     break
             mine, theirs, value = theirs, mine, -value
 
-    def solve(
-        works: Any, table: Any, mine: Any, theirs: Any, low: Any, high: Any, guess: Any, line: Any
-    ) -> Any:
+    def solve(works: Any, table: Any, mine: Any, theirs: Any, low: Any, high: Any, guess: Any, line: Any) -> Any:
         w = works[0]
         value = exact(w, table, mine, theirs, low, high, guess)
         if w.stop == 0:

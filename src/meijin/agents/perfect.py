@@ -1,0 +1,47 @@
+"""The player that never errs, in games that can be solved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from meijin.agents.catalogue import agents
+from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
+from meijin.core.game import Game
+from meijin.core.rng import below, fresh_seed, stream
+from meijin.core.state import State
+from meijin.search.solvers import Solver, solver_for, unsolved
+
+
+@agents.register("perfect")
+class Perfect(Agent):
+    """Plays a best move, by a solver of the game: the quickest win, the slowest loss. `vary`: any best move."""
+
+    def __init__(self, vary: bool = False, seed: int | None = None):
+        self.vary = vary
+        self.deterministic = not vary
+        self._solver: tuple[Game, Solver] | None = None  # it keeps what it has found between moves
+        self.seed(fresh_seed() if seed is None else seed)
+
+    def unfit(self, game: Game) -> str | None:
+        return unsolved(game)
+
+    def seed(self, seed: int) -> None:
+        self._rng = stream(seed)
+
+    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+        if self._solver is None or self._solver[0] is not state.game:
+            self._solver = state.game, solver_for(state.game)
+        found = self._solver[1].analyse(state, limit)
+        if not self.vary:
+            return found
+        best = [info for info in found.moves if _merit(info, state.turn) == _merit(found.moves[0], state.turn)]
+        with np.errstate(over="ignore"):
+            pick = best[below(self._rng, len(best))]
+        return replace(found, moves=(pick, *(info for info in found.moves if info is not pick)))
+
+
+def _merit(info: MoveInfo, seat: int) -> tuple[float | None, int]:
+    """Equal for moves that are equally good: in value, and in distance where the solver knows lines to the end."""
+    return None if info.value is None else info.value[seat], len(info.pv)

@@ -1,0 +1,180 @@
+"""`mcts_wrap(inner, simulations)`: tree search around any agent that gives values."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from meijin.agents.catalogue import agents
+from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
+from meijin.core.errors import BadParameter
+from meijin.core.game import Game
+from meijin.core.moves import Move
+from meijin.core.rng import fresh_seed, stream, uniform
+from meijin.core.state import State
+from meijin.search.clock import must_move
+
+
+@dataclass(slots=True)
+class Node:
+    """A position: `children` by move, or by outcome at a chance turn, once it is expanded."""
+
+    turn: int
+    prior: float = 1.0
+    visits: int = 0
+    total: np.ndarray | None = None  # [seat]
+    children: dict[Move, Node] = field(default_factory=dict)
+
+    def mean(self, seat: int) -> float:
+        return float(self.total[seat]) / self.visits if self.total is not None and self.visits else 0.0
+
+
+@agents.register("mcts_wrap")
+class Wrap(Agent):
+    """PUCT search: leaves get the inner agent's value, and its values of the moves give the priors (softmax)."""
+
+    def __init__(
+        self,
+        inner: Agent,
+        simulations: int = 100,
+        c: float = 1.25,
+        temperature: float = 0.25,
+        seed: int | None = None,
+    ):
+        if not isinstance(inner, Agent):
+            raise BadParameter(f"inner={inner!r}: give an agent, as in mcts_wrap(heuristic, simulations=100)")
+        if not temperature > 0:
+            raise BadParameter(f"temperature={temperature!r}: the softmax of the priors needs one above zero")
+        if not c >= 0:
+            raise BadParameter(f"c={c!r}: the exploration constant is zero or more")
+        self.inner, self.c, self.temperature = inner, c, temperature
+        self.limit = Limit(simulations=simulations)
+        self.seed(fresh_seed() if seed is None else seed)
+
+    def unfit(self, game: Game) -> str | None:
+        return self.inner.unfit(game) or (None if game.bounded else "its scores have no bounds, which PUCT needs")
+
+    def seed(self, seed: int) -> None:
+        self._rng = stream(seed)
+        self._root: tuple[Game, bytes, tuple[Move, ...], Node] | None = None
+        self.inner.seed(seed)
+
+    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+        must_move(state)
+        began = time.perf_counter()
+        if limit.seconds is None and limit.simulations is None:  # a depth alone would never end this search
+            limit = self.limit
+        root = self._find_root(state)
+        done = 0
+        while limit.simulations is None or done < limit.simulations:
+            if limit.seconds is not None and time.perf_counter() - began >= limit.seconds:
+                break
+            self._simulate(root, state.copy())
+            done += 1
+        seats, seat = state.game.seats, state.turn
+        infos = [
+            MoveInfo(
+                move,
+                child.visits,
+                child.prior,
+                tuple(child.mean(k) for k in range(seats)) if child.visits else None,
+                pv=(move, *_line(child)),
+            )
+            for move, child in root.children.items()
+        ]
+        infos.sort(key=lambda info: (-(info.visits or 0), -(info.prior or 0)))
+        return Analysis(
+            seat,
+            tuple(infos),
+            tuple(root.mean(k) for k in range(seats)),
+            simulations=done,
+            nodes=root.visits,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _find_root(self, state: State) -> Node:
+        """The tree below the position searched last, if this one continues it."""
+        node = None
+        if self._root is not None and self._root[0] is state.game and self._root[1] == state.origin:
+            _, _, past, node = self._root
+            if state.history[: len(past)] == past:
+                for move in state.history[len(past) :]:
+                    node = node.children.get(move) if node else None
+            else:
+                node = None
+        node = node or Node(state.turn)
+        if not node.children:
+            self._expand(node, state)
+        self._root = state.game, state.origin, state.history, node
+        return node
+
+    def _expand(self, node: Node, state: State) -> None:
+        node.turn = state.turn
+        if state.is_chance:
+            node.children = {outcome: Node(0, p) for outcome, p in state.odds.items()}
+        elif not state.is_over:
+            infos = self.inner.analyse(state).moves
+            low, high = state.game.score_range
+            known = [info.value[state.turn] for info in infos if info.value is not None]
+            worst = min(known, default=0.0)
+            scaled = [
+                ((info.value[state.turn] if info.value else worst) - low) / (high - low) / self.temperature
+                for info in infos
+            ]
+            weights = [math.exp(x - max(scaled)) for x in scaled]
+            node.children = {
+                info.move: Node(0, weight / sum(weights)) for info, weight in zip(infos, weights, strict=True)
+            }
+
+    def _simulate(self, node: Node, state: State) -> None:
+        path = [node]
+        while node.children:
+            move, node = self._choose(node, state.game)
+            state.play(move)
+            path.append(node)
+        if node.visits == 0 or state.turn < 0:
+            node.turn = state.turn
+        if not state.is_over and (node.visits > 0 or state.is_chance):
+            self._expand(node, state)
+            move, node = self._choose(node, state.game)
+            state.play(move)
+            node.turn = state.turn
+            path.append(node)
+        value = np.array(self.inner.value(state))
+        for visited in path:
+            visited.visits += 1
+            visited.total = value.copy() if visited.total is None else visited.total + value
+
+    def _choose(self, node: Node, game: Game) -> tuple[Move, Node]:
+        if node.turn < 0:
+            with np.errstate(over="ignore"):
+                u = uniform(self._rng)
+            picked = next(iter(node.children.items()))
+            for item in node.children.items():
+                picked = item
+                u -= item[1].prior
+                if u < 0:
+                    break
+            return picked
+        half = (game.score_range[1] - game.score_range[0]) / 2
+        explore = self.c * half * math.sqrt(node.visits + 1)
+        fallback = node.mean(node.turn)
+
+        def urgency(child: Node) -> float:
+            mean = child.mean(node.turn) if child.visits else fallback
+            return mean + explore * child.prior / (1 + child.visits)
+
+        return max(node.children.items(), key=lambda item: urgency(item[1]))
+
+
+def _line(node: Node) -> tuple[Move, ...]:
+    moves: list[Move] = []
+    while node.turn >= 0 and node.children:
+        move, node = max(node.children.items(), key=lambda item: item[1].visits)
+        if not node.visits:
+            break
+        moves.append(move)
+    return tuple(moves)

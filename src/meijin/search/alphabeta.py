@@ -1,0 +1,163 @@
+"""Alpha-beta for games of two seats whose scores add up to a constant.
+
+Principal variation search with iterative deepening, aspiration windows, a transposition table, killer moves and the
+history heuristic for ordering, and quiescence over the moves a game calls noisy; see `pvs` for the search itself.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from meijin.core import kernels
+from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
+from meijin.core.errors import BadParameter
+from meijin.core.game import Game
+from meijin.core.moves import Move
+from meijin.core.state import State
+from meijin.search.clock import Clock, must_move
+from meijin.search.hashing import table_size, words
+from meijin.search.pvs import HORIZON, INFINITE, NODES, PROVEN, SLOT, UNIT, WIN, Work, root
+
+QUIET_PLIES = 8  # how far quiescence looks past the horizon
+MAX_DEPTH = 200
+
+
+class AlphaBeta(Agent):
+    """Alpha-beta with iterative deepening, for two seats with opposite interests."""
+
+    def __init__(
+        self, depth: int | None = None, seconds: float | None = None, table_mb: float = 64, quiescence: bool = True
+    ):
+        if depth is None and seconds is None:
+            seconds = 1.0
+        if depth is not None and not 1 <= depth <= MAX_DEPTH:
+            raise BadParameter(f"depth={depth!r}: choose from 1 to {MAX_DEPTH} plies")
+        self.limit = Limit(seconds=seconds, depth=depth)
+        self._slots = table_size(table_mb, SLOT.itemsize)
+        self.quiet = QUIET_PLIES if quiescence else 0
+        self._work: tuple[Game, Work] | None = None
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]
+        return self.limit.seconds is None
+
+    def unfit(self, game: Game) -> str | None:
+        if game.seats != 2:
+            return f"it needs two seats, and this game has {game.seats}; maxn plays any number"
+        if game.chance:
+            return "it knows no chance; maxn does"
+        if not game.bounded:
+            return "its scores have no bounds, which alpha-beta needs; maxn does not"
+        return None
+
+    def _prepare(self, game: Game) -> Work:
+        """Fresh memory for a game, or that of the last search with its table."""
+        if self._work is None or self._work[0] is not game:
+            plies = min(MAX_DEPTH, game.longest) + QUIET_PLIES + 2
+            states = game.states(plies)
+            width = len(kernels.buffers(game)[0])
+            work = Work(
+                states,
+                words(states),
+                np.zeros((plies, width), np.int32),
+                np.zeros((plies, width), np.int64),
+                np.zeros(2),
+                np.zeros(self._slots, SLOT),
+                np.zeros((plies, 2), np.int32),
+                np.zeros((2, game.num_moves), np.int64),
+                np.zeros(3, np.int64),
+                np.zeros(1, np.int64),
+            )
+            self._work = game, work
+        work = self._work[1]
+        work.killers[:] = -1
+        work.history[:] = 0
+        work.info[:] = 0
+        return work
+
+    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+        return self._search(state, limit, every=True)
+
+    def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
+        return self._search(state, limit, every=False).best
+
+    def _search(self, state: State, limit: Limit, every: bool) -> Analysis:
+        must_move(state)
+        if why := self.unfit(state.game):
+            raise BadParameter(f"alphabeta cannot play {state.game}: {why}")
+        if limit.seconds is None and limit.depth is None:  # simulations alone would never end this search
+            limit = self.limit
+        game, kernel = state.game, state.game.kernel(root)
+        work = self._prepare(game)
+        deepest = min(limit.depth or MAX_DEPTH, MAX_DEPTH, game.longest)
+        moves = np.array(state.legal_moves, np.int32)
+        values = np.zeros(len(moves), np.int64)
+        lines = np.full((len(moves), deepest), -1, np.int32)
+        work.states[0] = state.record
+
+        def look(depth: int, alpha: int, beta: int) -> int:
+            work.info[HORIZON] = 0
+            return int(kernel(work, depth, self.quiet, alpha, beta, every, moves, values, lines))
+
+        work.stop[0] = 0
+        look(1, -INFINITE, INFINITE)  # on the first use this compiles, before the clock starts
+        began = time.perf_counter()
+        done, guess, settled = 1, int(values.max()), work.info[HORIZON] == 0
+        shown, kept = values.copy(), lines.copy()
+        with Clock(limit.seconds, work.stop):
+            for depth in range(2, deepest + 1):
+                known = bool((np.abs(shown) > PROVEN).all()) if every else abs(guess) > PROVEN or len(moves) == 1
+                if settled or known:
+                    break
+                order = np.argsort(-shown, kind="stable")
+                moves, shown, kept = moves[order], shown[order], kept[order]
+                values, lines = shown.copy(), kept.copy()
+                span = UNIT // 20
+                while True:  # widen the window until the value lies inside
+                    low, high = (-INFINITE, INFINITE) if every else (guess - span, guess + span)
+                    best = look(depth, max(low, -INFINITE), min(high, INFINITE))
+                    if best < 0 or every or low < values[best] < high or span > 2 * WIN:
+                        break
+                    span *= 8
+                if best < 0:
+                    break
+                if not every:  # only the best is exact; the others keep their order behind it
+                    rest = np.minimum(shown, values[best] - 1)
+                    rest[best] = values[best]
+                    values = rest
+                shown, kept, done, guess = values, lines, depth, int(values[best])
+                settled = work.info[HORIZON] == 0
+        seconds = time.perf_counter() - began
+
+        infos = []
+        for place, i in enumerate(np.argsort(-shown, kind="stable")):
+            exact = every or place == 0
+            continuation = kept[i, : kept[i].tolist().index(-1)].tolist() if exact else []
+            infos.append(
+                MoveInfo(
+                    game.moves[moves[i]],
+                    value=_vector(game, state.turn, int(shown[i])) if exact else None,
+                    proven=bool(exact and (settled or abs(shown[i]) > PROVEN)),
+                    pv=(game.moves[moves[i]], *(game.moves[m] for m in continuation)) if exact else (),
+                )
+            )
+        return Analysis(
+            turn=state.turn,
+            moves=tuple(infos),
+            value=infos[0].value,
+            proven=infos[0].proven,
+            nodes=int(work.info[NODES]),
+            depth=done,
+            seconds=seconds,
+        )
+
+
+def _vector(game: Game, seat: int, value: int) -> tuple[float, ...]:
+    """Both seats' scores, from the search's number for one of them."""
+    low, high = game.score_range
+    scaled = math.copysign(1.0, value) if abs(value) > PROVEN else value / UNIT
+    mine = (low + high) / 2 + (high - low) / 2 * scaled
+    return (mine, low + high - mine) if seat == 0 else (low + high - mine, mine)
