@@ -138,8 +138,8 @@ def test_rave_counts_a_move_wherever_its_seat_made_it() -> None:
 
 
 def test_rave_is_stronger_in_a_placement_game() -> None:
-    # 53 of 60 games when it was measured
-    assert beats("hex(size=7)", "mcts(simulations=300, rave=300, c=0.3)", "mcts(simulations=300, c=0.3)", 30)
+    # 50 of 60 games when it was measured
+    assert beats("hex(size=7)", "mcts(simulations=300, rave=300, c=0.3)", "mcts(simulations=300, c=0.3)", 60)
 
 
 def test_widening_looks_at_few_moves() -> None:

@@ -3,9 +3,9 @@
     python experiments/search/ladders.py --games 40 --seconds 0.2
 
 Plays a match for every row and prints a Markdown table. Points are the share of the first agent, a draw counting one
-half, with their 95 % Wilson interval; "holds" says whether that interval lies above one half. Where both agents always
-answer alike, every pair of games begins with the same four random plies, and each agent has each side once. Matches
-with a clock depend on the machine; all the others can be repeated exactly with the same seed.
+half, with their 95 % Wilson interval; "holds" says whether that interval lies above one half. Where neither agent draws
+lots, every pair of games begins with the same four random plies, and each agent has each side once. Matches with a
+clock depend on the machine; all the others can be repeated exactly with the same seed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from meijin import make
 from meijin.arena.match import match
 from meijin.search.mcts import MCTS
 
+OPENING = 4  # random plies where a clock, and nothing else, would make two games differ
+
 
 @dataclass(frozen=True)
 class Row:
@@ -33,6 +35,7 @@ class Row:
     first: str
     second: str
     share: float = 1.0
+    plies: int | None = None  # random plies that open each game; None: as `match` decides
 
 
 def rows(seconds: float) -> list[Row]:
@@ -62,7 +65,7 @@ def rows(seconds: float) -> list[Row]:
     for game in ("breakthrough", "minishogi", "abalone"):
         usual = f"alphabeta(seconds={seconds:g})"
         blunt = f"alphabeta(seconds={seconds:g}, quiescence=False)"
-        found.append(Row(f"quiescence helps, {seconds:g} s a move", game, usual, blunt, 0.3))
+        found.append(Row(f"quiescence helps, {seconds:g} s a move", game, usual, blunt, 0.3, OPENING))
     if "rave" in inspect.signature(MCTS).parameters:
         for game in ("go(size=9)", "hex(size=7)"):
             found.append(Row("RAVE helps", game, "mcts(simulations=500, rave=500)", "mcts(simulations=500)", 0.5))
@@ -94,7 +97,7 @@ def main() -> None:
             continue
         games = max(2, 2 * round(options.games * row.share / 2))
         began = time.perf_counter()
-        tally = match(make(row.game), [row.first, row.second], games, options.seed).standings[0].total
+        tally = match(make(row.game), [row.first, row.second], games, options.seed, plies=row.plies).standings[0].total
         spent = time.perf_counter() - began
         low, high = tally.interval
         holds = "yes" if low > 0.5 else "reversed" if high < 0.5 else "open"

@@ -72,7 +72,8 @@ class Agent(ABC):
     """Chooses moves. `name` is the expression that makes the agent again."""
 
     name: str = "agent"
-    #: Whether equal positions always get equal moves; matches vary the openings between two such agents.
+    #: Whether it draws no random numbers: then equal positions get equal moves (under a clock, nearly always), and
+    #: matches between two such agents vary the openings.
     deterministic: bool = False
 
     @abstractmethod

@@ -28,6 +28,8 @@ MAX_DEPTH = 200
 class AlphaBeta(Agent):
     """Alpha-beta with iterative deepening, for two seats with opposite interests."""
 
+    deterministic = True
+
     def __init__(
         self, depth: int | None = None, seconds: float | None = None, table_mb: float = 64, quiescence: bool = True
     ):
@@ -39,10 +41,6 @@ class AlphaBeta(Agent):
         self._slots = table_size(table_mb, SLOT.itemsize)
         self.quiet = QUIET_PLIES if quiescence else 0
         self._work: tuple[Game, Work] | None = None
-
-    @property
-    def deterministic(self) -> bool:  # type: ignore[override]
-        return self.limit.seconds is None
 
     def unfit(self, game: Game) -> str | None:
         if game.seats != 2:

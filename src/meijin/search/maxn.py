@@ -190,6 +190,8 @@ class Found(NamedTuple):
 class MaxN(Agent):
     """Full-width search to a depth, for any game: MaxN, and Expectimax where there is chance."""
 
+    deterministic = True
+
     def __init__(self, depth: int | None = None, seconds: float | None = None, table_mb: float = 64):
         if depth is None and seconds is None:
             depth = 3
@@ -199,10 +201,6 @@ class MaxN(Agent):
         self.table_mb = table_mb
         table_size(table_mb, 8)  # complains about a size that makes no sense
         self._work: tuple[Game, Work] | None = None
-
-    @property
-    def deterministic(self) -> bool:  # type: ignore[override]
-        return self.limit.seconds is None
 
     def _prepare(self, game: Game, plies: int) -> Work:
         """Room for lines of that many plies; the table of the last search stays."""

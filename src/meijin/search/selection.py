@@ -114,7 +114,8 @@ def _option_chooser(game: Game, options: Options) -> Function:
         """RAVE: a move's mean, mixed with that of all simulations where its seat made it at any time from here on."""
         first, visits = tree[i].first, np.float64(tree[i].visits)
         beta = math.sqrt(rave / (3.0 * visits + rave))
-        bonus *= math.sqrt(math.log(max(visits, 1.0)))
+        # Before the first playout the span of the scores may be unknown, and there is nothing to weigh.
+        bonus = bonus * math.sqrt(math.log(visits)) if visits > 1.0 else 0.0
         best, best_child = -math.inf, first
         for child in range(first, first + n):
             known = hot[child, TIMES] > 0.0
