@@ -119,7 +119,12 @@ class Memory:
             raise MeijinError(f"memory '{self.path}' is a folder; give the path of a file in it")
         db = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
         try:
-            if self._is_blank(db):
+            db.execute("BEGIN")  # so that all it reads is of one moment, while others may be making the file
+            try:
+                blank = self._is_blank(db)
+            finally:
+                db.execute("COMMIT")
+            if blank:
                 _patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
                 with _transaction(db):
                     if self._is_blank(db):  # nobody else was faster
