@@ -19,7 +19,7 @@ from meijin.core import compile as compiling
 from meijin.core import kernels
 from meijin.core.compile import Function, linked
 from meijin.core.errors import NoDevice
-from meijin.core.game import OVER, Game
+from meijin.core.game import Game
 from meijin.core.rng import streams
 
 BLOCK = 128  # threads a block
@@ -96,20 +96,14 @@ def _locals(game: Game) -> tuple[Any, int, int]:
 def walks(game: Game) -> Function:
     """Thread i plays the first `plies` plies of a random game in record i with stream i."""
     _, most_moves, most_odds = _locals(game)
-    begin, turn, play, pick = game.start, game.turn, game.play, kernels.picker(game)
+    run = kernels.walk(game)
 
     def kernel(states: Any, plies: int, rngs: Any) -> None:
         i = cuda.grid(1)
         if i < states.shape[0]:
             moves = cuda.local.array(most_moves, np.int32)
             probs = cuda.local.array(most_odds, np.float64)
-            s = states[i]
-            begin(s)
-            for _ in range(plies):
-                t = turn(s)
-                if t == OVER:
-                    break
-                play(s, pick(s, t, rngs[i], moves, probs))
+            run(states[i], plies, rngs[i], moves, probs)
 
     return kernel
 

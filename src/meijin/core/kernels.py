@@ -152,19 +152,28 @@ def random_games(game: Game) -> Function:
     return kernel
 
 
+def walk(game: Game) -> Function:
+    """`walk(s, plies, rng, moves, probs)`: the first `plies` plies of a random game, fewer if it ends before."""
+    begin, turn, play_rule, pick = game.start, game.turn, game.play, picker(game)
+
+    def run(s: Any, plies: int, rng: Any, moves: Any, probs: Any) -> None:
+        begin(s)
+        for _ in range(plies):
+            t = turn(s)
+            if t == OVER:
+                break
+            play_rule(s, pick(s, t, rng, moves, probs))
+
+    return run
+
+
 def random_walks(game: Game) -> Function:
     """Plays one game in each record, or its first `plies` plies; record i uses stream i."""
-    begin, turn, play_rule, pick = game.start, game.turn, game.play, picker(game)
+    run = walk(game)
 
     def kernel(states: Any, plies: int, rngs: Any, moves: Any, probs: Any) -> None:
         for i in range(states.shape[0]):
-            s = states[i]
-            begin(s)
-            for _ in range(plies):
-                t = turn(s)
-                if t == OVER:
-                    break
-                play_rule(s, pick(s, t, rngs[i], moves, probs))
+            run(states[i], plies, rngs[i], moves, probs)
 
     return kernel
 
