@@ -15,7 +15,7 @@ import statistics
 from common import human, machine, table
 
 from meijin import make
-from meijin.arena.match import opening
+from meijin.arena.openings import opening
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games
 from meijin.core.game import Game

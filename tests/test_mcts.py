@@ -149,9 +149,11 @@ def tree_nodes(tree: Tree, state: State) -> Iterator[tuple[int, State]]:
     ("expression", "positions", "least", "most"),
     [("tic_tac_toe", 12, 3, 9), (CONNECT, 8, 4, 12), (NIM, 12, 3, 8), (SMALL_2048, 20, 2, 10)],
 )
-def test_whatever_is_proven_is_true(expression: str, positions: int, least: int, most: int) -> None:
-    """Not of the root alone: of every node of the trees."""
-    game, exact, agent = make(expression), solver(expression), MCTS(simulations=2000, seed=3)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_whatever_is_proven_is_true(expression: str, positions: int, least: int, most: int, threads: int) -> None:
+    """Not of the root alone: of every node of the trees, also when threads prove parts of one at the same time."""
+    game, exact = make(expression), solver(expression)
+    agent = MCTS(simulations=2000, seed=3, threads=threads, parallel="tree")
     proofs, unique, roots = 0, 0, 0
     for state in random_states(game, positions, 5, least, most):
         # Chance nodes keep their odds in 32 bits: each one's relative error of 2**-24 adds to those below it.
@@ -304,9 +306,10 @@ def test_a_seed_repeats_a_search(expression: str, threads: int) -> None:
     assert visits(one.analyse(state)) != visits(first)
 
 
+@pytest.mark.parametrize("parallel", ["root", "tree"])
 @pytest.mark.parametrize("simulations", [1, 2, 3, 500, 501])
-def test_threads_add_up(simulations: int) -> None:
-    agent = MCTS(simulations=simulations, threads=2, seed=1)
+def test_threads_add_up(simulations: int, parallel: str) -> None:
+    agent = MCTS(simulations=simulations, threads=2, seed=1, parallel=parallel)
     analysis = agent.analyse(state_of("connect_four"))
     assert analysis.simulations == sum(visits(analysis).values()) == root_visits(agent) == simulations
     assert analysis.nodes == sum(int(tree.info[trees.USED]) for tree in agent._trees)
@@ -320,8 +323,34 @@ def test_threads_add_up(simulations: int) -> None:
             assert info.value == pytest.approx(tuple(totals[info.move] / info.visits))
 
 
-def test_a_proof_in_one_thread_stands_for_all() -> None:
-    agent = MCTS(simulations=4000, threads=2, seed=1)
+@pytest.mark.parametrize("expression", ["connect_four", SMALL_2048, NIM])
+def test_what_threads_do_to_one_tree_adds_up(expression: str) -> None:
+    """When they are done no virtual loss is left: a node's statistics are those of its first visit and its children."""
+    agent = MCTS(simulations=20_000, threads=4, seed=1, parallel="tree")
+    analysis = agent.analyse(state_of(expression).roll(stream(1)))
+    (tree,) = agent._trees
+    assert analysis.simulations == tree.nodes[0].visits
+    nodes, checked = tree.nodes, 0
+    certain = nodes["proven"] != 0  # a proof corrects what a node had counted, and so what is below its parents
+    for i in range(int(tree.info[trees.USED]) - 1, -1, -1):
+        children = tree.children(i)
+        if len(children) == 0:
+            continue
+        assert nodes[i].visits == sum(int(nodes[k].visits) for k in children) + (i > 0) or nodes[i].proven
+        certain[i] |= any(certain[k] for k in children)
+        if not certain[i]:
+            rest = nodes[i].total - sum(nodes[k].total for k in children)
+            if i > 0:  # the score of its first playout
+                assert all(rest >= -1e-6) if tree.game.score_range[0] == 0 else all(abs(rest) <= 1 + 1e-9)
+            else:
+                assert rest == pytest.approx(np.zeros(tree.game.seats), abs=1e-6)
+            checked += 1
+    assert checked > 100 or tree.nodes[0].proven
+
+
+@pytest.mark.parametrize("parallel", ["root", "tree"])
+def test_a_proof_in_one_thread_stands_for_all(parallel: str) -> None:
+    agent = MCTS(simulations=4000, threads=2, seed=1, parallel=parallel)
     analysis = agent.analyse(state_of("tic_tac_toe", "a1 b1 b2 c3"))
     assert analysis.proven and analysis.value == pytest.approx((1.0, -1.0))
     assert analysis.simulations <= 4000
@@ -330,8 +359,8 @@ def test_a_proof_in_one_thread_stands_for_all() -> None:
 
 
 def test_a_limit_of_seconds_ends_the_search() -> None:
-    for threads in (1, 2):
-        agent = MCTS(seconds=0.05, threads=threads)
+    for threads, parallel in ((1, "root"), (2, "tree"), (2, "root")):
+        agent = MCTS(seconds=0.05, threads=threads, parallel=parallel)
         analysis = agent.analyse(state_of("connect_four"))
         assert analysis.simulations > 0
         assert analysis.simulations == root_visits(agent)
@@ -347,7 +376,9 @@ def test_the_limit_given_counts_and_one_without_meaning_here_falls_back() -> Non
     assert agent.analyse(state_of("connect_four", "4"), Limit(depth=2)).simulations == 70
 
 
-@pytest.mark.parametrize("bad", ["simulations=0", "seconds=-1", "c=-1", "threads=0", "memory_mb=0", "simulations=-5"])
+@pytest.mark.parametrize(
+    "bad", ["simulations=0", "seconds=-1", "c=-1", "threads=0", "memory_mb=0", "simulations=-5", "parallel='leaf'"]
+)
 def test_impossible_settings_are_refused(bad: str) -> None:
     with pytest.raises(BadParameter, match=bad.split("=", maxsplit=1)[0]):
         build(f"mcts({bad})")
@@ -398,9 +429,10 @@ def test_outcomes_are_visited_by_their_odds() -> None:
 # ---- memory ----
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_memory_cap_is_kept(threads: int) -> None:
-    agent, state = MCTS(simulations=20_000, memory_mb=0.2, threads=threads, seed=1), state_of("connect_four")
+@pytest.mark.parametrize(("threads", "parallel"), [(1, "root"), (2, "root"), (3, "tree")])
+def test_the_memory_cap_is_kept(threads: int, parallel: str) -> None:
+    agent = MCTS(simulations=20_000, memory_mb=0.2, threads=threads, seed=1, parallel=parallel)
+    state = state_of("connect_four")
     for _ in range(3):  # the cap holds, and the notes stay true, from move to move
         analysis = agent.analyse(state)
         used = sum(tree.nodes.nbytes + tree.hot.nbytes + 4 * len(tree.nodes) for tree in agent._trees)

@@ -9,6 +9,7 @@ import pytest
 
 from meijin.agents.catalogue import build
 from meijin.arena.match import match
+from meijin.core import compile as compiling
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
@@ -103,6 +104,24 @@ def test_impossible_settings_of_flat_are_refused(bad: str) -> None:
 # ---- options of tree search ----
 
 
+@pytest.mark.parametrize("options", ["rave=300", "playouts=3", "rave=50, widening=2"])
+def test_options_work_where_threads_share_a_tree(options: str) -> None:
+    agent = build(f"mcts(simulations=2000, threads=3, parallel='tree', {options})")
+    state = state_of("tic_tac_toe")
+    while not state.is_over:
+        analysis = agent.analyse(state)
+        assert analysis.proven or analysis.simulations == 2000
+        assert set(state.legal_moves) == {info.move for info in analysis.moves}
+        state.play(analysis.best)
+    assert state.scores == (0.0, 0.0)
+
+
+def test_a_shared_tree_is_searched_in_plain_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "JIT", False)
+    analysis = MCTS(simulations=300, threads=2, seed=1, parallel="tree").analyse(state_of("tic_tac_toe"))
+    assert analysis.simulations == sum(info.visits or 0 for info in analysis.moves) == 300
+
+
 @pytest.mark.parametrize("options", OPTIONS)
 def test_options_keep_proofs_seeds_and_the_tree(options: str) -> None:
     state = state_of("tic_tac_toe", "a1 b1 b2 c3")
@@ -151,8 +170,8 @@ def test_widening_looks_at_few_moves() -> None:
 
 
 def test_several_playouts_a_leaf_are_stronger_at_equal_simulations() -> None:
-    # 47 wins and 2 draws in 60 games when it was measured
-    assert beats("connect_four", "mcts(simulations=100, playouts=8)", "mcts(simulations=100)", 60)
+    # 117 wins and 6 draws in 160 games when it was measured
+    assert beats("connect_four", "mcts(simulations=100, playouts=8)", "mcts(simulations=100)", 160)
     analysis = MCTS(simulations=1, playouts=1000, seed=1).analyse(state_of("tic_tac_toe"))
     assert analysis.simulations == 1 and analysis.value is not None
     assert analysis.value[0] == pytest.approx(0.29, abs=0.2)  # random play; five standard errors are 0.15
@@ -169,9 +188,9 @@ def test_decisive_playouts_win_and_do_not_lose_at_once() -> None:
 
 
 def test_go_has_a_policy_that_is_stronger_than_random_playouts() -> None:
-    # 38 of 40 games when it was measured
+    # 80 % of 3600 games when it was measured: 150 of them are four deviations above the bound, whatever the seed
     game = "go(size=5, komi=0.5)"
-    assert beats(game, "mcts(simulations=100, playout='policy')", "mcts(simulations=100)", 30)
+    assert beats(game, "mcts(simulations=100, playout='policy')", "mcts(simulations=100)", 150)
 
 
 def test_a_policy_draws_legal_moves_and_fills_no_eye() -> None:

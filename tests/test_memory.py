@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -11,12 +12,15 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from meijin.agents.catalogue import build
+from meijin.core import compile as compiling
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.search import memory as module
@@ -160,6 +164,61 @@ def test_games_parameters_and_policies_do_not_mix(tmp_path: Path) -> None:
     assert remembered(agent, state) == 200
 
 
+def narrowed(most: int) -> Game:
+    """Connect Four in which only the first few columns may be played: a rule that the game's name does not tell."""
+    game = make("connect_four")
+    legal = game.legal
+
+    def few(s: Any, moves: Any) -> int:
+        n = legal(s, moves)
+        return n if n < most else most
+
+    new = dataclasses.replace(game, legal=few)
+    new.params = game.params
+    return new
+
+
+def test_an_edited_game_begins_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that reads another constant is another rule; who undoes the edit has the old statistics again."""
+    monkeypatch.setattr(compiling, "JIT", False)  # a few dozen playouts, not worth compiling for each rule
+    path = str(tmp_path / "m")
+
+    def search(most: int) -> int:
+        agent, state = MCTS(simulations=30, memory=path, seed=1), State(narrowed(most))
+        agent.analyse(state)
+        return remembered(agent, state)
+
+    assert [search(6), search(6), search(5), search(6)] == [30, 60, 30, 90]
+
+
+def test_of_a_game_under_older_rules_the_latest_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    other = Memory(path, "other", 1, rules="x")
+    other.add({1: (1, (1.0,))})
+    for k in range(module.OLDER + 2):
+        Memory(path, "g", 1, rules=f"edit {k}").add({1: (10 + k, (0.0,))})
+    assert len(other) == 1
+    kept = {k: len(Memory(path, "g", 1, rules=f"edit {k}")) for k in range(module.OLDER + 1, 0, -1)}
+    assert set(kept.values()) == {1}
+    assert len(Memory(path, "g", 1, rules="edit 0")) == 0
+    with sqlite3.connect(path) as db:
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master WHERE name GLOB 'stats_*' AND type = 'table'")
+        assert tables == (2 + module.OLDER,)
+
+
+def test_what_a_game_depends_on_tells_its_rules_apart() -> None:
+    """By what they do: the same rules made twice are the same, also in another process."""
+    game = make("connect_four")
+    assert recall.rules_digest(game) == recall.rules_digest(game, "decisive")
+    script = (
+        "from meijin import make; from meijin.search.recall import rules_digest as d; print(d(make('connect_four')))"
+    )
+    assert finished(python(script)).strip() == recall.rules_digest(game)
+    assert recall.rules_digest(make("connect_four(width=6)")) != recall.rules_digest(game)
+    hexes = make("hex(size=4)")
+    assert recall.rules_digest(hexes, "heuristic") != recall.rules_digest(hexes)  # its playouts depend on more
+
+
 def test_the_number_of_positions_is_bounded_in_a_search(tmp_path: Path) -> None:
     agent = MCTS(simulations=3000, memory=str(tmp_path / "m"), memory_limit=50, seed=1)
     agent.analyse(state_of("connect_four"))
@@ -192,6 +251,10 @@ def test_a_file_that_is_no_memory_is_named_and_left_alone(tmp_path: Path) -> Non
     Memory(newer, "g", 2).close()
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {module.VERSION + 1}")
+    older = tmp_path / "older"
+    Memory(older, "g", 2).close()
+    with sqlite3.connect(older) as db:
+        db.execute("PRAGMA user_version = 1")
     broken = tmp_path / "broken"
     memory = Memory(broken, "g", 2)
     memory.add(dict.fromkeys(range(5000), (1, (0.0, 0.0))))
@@ -203,6 +266,7 @@ def test_a_file_that_is_no_memory_is_named_and_left_alone(tmp_path: Path) -> Non
         (text, "not a database"),
         (foreign, "another program"),
         (newer, f"format {module.VERSION + 1}"),
+        (older, "format 1, .*move it away"),
         (broken, "move it away"),
     ):
         before = path.read_bytes()

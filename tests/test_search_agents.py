@@ -278,10 +278,10 @@ def test_equal_positions_get_equal_moves(expression: str) -> None:
 def test_interpreted_search_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = []
     for agent in (MaxN(table_mb=0.1), AlphaBeta(table_mb=0.1)):
-        for name, line, depth in (("tic_tac_toe", "a1 b2 c3", 3), ("breakthrough", "", 1)):
+        for game, line, depth in ((make("tic_tac_toe"), "a1 b2 c3", 3), (capturing(), "", 1)):
             if isinstance(agent, AlphaBeta):
                 agent.quiet = 1
-            state = State(make(name)).play_line(line)
+            state = State(game).play_line(line)
             cases.append((agent, state, Limit(depth=depth), agent.analyse(state, Limit(depth=depth))))
     monkeypatch.setattr(compiling, "JIT", False)
     for agent, state, limit, compiled in cases:
@@ -339,6 +339,18 @@ def test_a_finished_game_is_not_searched(expression: str) -> None:
 # ---- quiescence ----
 
 
+def capturing() -> Game:
+    """Breakthrough whose captures are noisy: quick enough for a search in plain Python."""
+    game = make("breakthrough")
+    ends = np.array([path[-1] for path in game.paths])
+    one = np.uint64(1)
+
+    def captures(s: Any, move: int) -> bool:
+        return s.pieces[1 - s.turn] & one << np.uint64(ends[move]) != 0
+
+    return dataclasses.replace(game, noisy=captures)
+
+
 def settle(state: State, left: int) -> float:
     """The mover's value once the noisy moves are played out, by definition."""
     seat, noisy = state.turn, state.game.noisy
@@ -353,7 +365,7 @@ def settle(state: State, left: int) -> float:
 
 
 def test_quiescence_plays_captures_out() -> None:
-    game, differing = make("breakthrough"), 0
+    game, differing = capturing(), 0
     agent, blunt = AlphaBeta(depth=1), AlphaBeta(depth=1, quiescence=False)
     agent.quiet = 2  # plain Python cannot look as far as usual
     for state in positions(game, 40, seed=3):
@@ -366,7 +378,7 @@ def test_quiescence_plays_captures_out() -> None:
     assert differing > 10  # or this test shows nothing
 
 
-@pytest.mark.parametrize("name", ["abalone", "breakthrough", "minishogi"])
+@pytest.mark.parametrize("name", ["abalone", "minishogi"])
 def test_noisy_moves_change_the_other_side(name: str) -> None:
     game = make(name)
     assert game.noisy is not None
@@ -506,7 +518,8 @@ def test_weighted_discs() -> None:
 def test_weighted_players_beat_chance_and_lose_to_search() -> None:
     game = make("othello")
     for table in ("heur", "bench"):
-        weak = match(game, [f"weighted('{table}')", "random"], 40, seed=1).standings[0].total
+        weak = match(game, [f"weighted('{table}')", "random"], 100, seed=1).standings[0].total
         strong = match(game, ["alphabeta(depth=3)", f"weighted('{table}')"], 20, seed=1).standings[0].total
-        # With seeds these are always the same games; a fair coin gives as much once in a thousand times.
-        assert weak.points > 0.75 and strong.points > 0.85
+        # A fair coin gives as much once in a thousand times. Measured over 800 games the weaker table has 81 % against
+        # chance: with 100 games, four deviations above the bound, so that it holds for nearly every seed.
+        assert weak.points > 0.66 and strong.points > 0.85

@@ -1,6 +1,7 @@
 """Strength ladders of the search agents: does more search play better, and which search suits which game?
 
     python experiments/search/ladders.py --games 40 --seconds 0.2
+    python experiments/search/ladders.py --games 40 --seconds 1 --only "same time"
 
 Plays a match for every row and prints a Markdown table. Points are the share of the first agent, a draw counting one
 half, with their 95 % Wilson interval; "holds" says whether that interval lies above one half. Where neither agent draws
@@ -37,6 +38,10 @@ class Row:
     share: float = 1.0
     plies: int | None = None  # random plies that open each game; None: as `match` decides
 
+    @property
+    def text(self) -> str:
+        return f"{self.claim} {self.game} {self.first} {self.second}"
+
 
 def rows(seconds: float) -> list[Row]:
     deeper = "deeper beats shallower"
@@ -44,12 +49,6 @@ def rows(seconds: float) -> list[Row]:
     found = [
         Row(deeper, "othello", "alphabeta(depth=4)", "alphabeta(depth=2)"),
         Row(deeper, "breakthrough", "alphabeta(depth=4)", "alphabeta(depth=2)"),
-        Row(
-            deeper,
-            "breakthrough",
-            "alphabeta(depth=4, quiescence=False)",
-            "alphabeta(depth=2, quiescence=False)",
-        ),
         Row(deeper, "abalone", "alphabeta(depth=3)", "alphabeta(depth=1)", 0.5),
         Row(deeper, "minishogi", "alphabeta(depth=4)", "alphabeta(depth=2)"),
         Row(more, "connect_four", "mcts(simulations=2000)", "mcts(simulations=200)"),
@@ -62,7 +61,7 @@ def rows(seconds: float) -> list[Row]:
     clock = f"same time, {seconds:g} s a move"
     for game in ("minishogi", "abalone"):
         found.append(Row(clock, game, f"alphabeta(seconds={seconds:g})", f"mcts(seconds={seconds:g})", 0.2))
-    for game in ("breakthrough", "minishogi", "abalone"):
+    for game in ("minishogi", "abalone"):
         usual = f"alphabeta(seconds={seconds:g})"
         blunt = f"alphabeta(seconds={seconds:g}, quiescence=False)"
         found.append(Row(f"quiescence helps, {seconds:g} s a move", game, usual, blunt, 0.3, OPENING))
@@ -86,18 +85,29 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=40, help="games of an untimed match on a quick game (default 40)")
     parser.add_argument("--seconds", type=float, default=0.2, help="time a move where a clock decides (default 0.2)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="only rows in which this word occurs")
+    parser.add_argument(
+        "--workers", type=int, default=0, help="games at once; leave a core to each (default: one, here)"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="WORDS",
+        help="only rows in which these words occur, such as 'same time', 'RAVE' or 'abalone'; repeatable",
+    )
     options = parser.parse_args()
+    chosen = [row for row in rows(options.seconds) if any(words in row.text for words in options.only or [""])]
+    if not chosen:
+        parser.error(f"--only {' --only '.join(options.only)}: no row has these words")
 
     print(f"{machine()}; --games {options.games} --seconds {options.seconds:g} --seed {options.seed}\n")
     print("| claim | game | first | second | games | won-drawn-lost | points, 95 % | holds | time |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for row in rows(options.seconds):
-        if options.only not in f"{row.claim} {row.game} {row.first} {row.second}":
-            continue
+    for row in chosen:
         games = max(2, 2 * round(options.games * row.share / 2))
         began = time.perf_counter()
-        tally = match(make(row.game), [row.first, row.second], games, options.seed, plies=row.plies).standings[0].total
+        names = [row.first, row.second]
+        result = match(make(row.game), names, games, options.seed, plies=row.plies, workers=options.workers)
+        tally = result.standings[0].total
         spent = time.perf_counter() - began
         low, high = tally.interval
         holds = "yes" if low > 0.5 else "reversed" if high < 0.5 else "open"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,7 +23,6 @@ class Perfect(Agent):
     def __init__(self, vary: bool = False, seed: int | None = None):
         self.vary = vary
         self.deterministic = not vary
-        self._solver: tuple[Game, Solver] | None = None  # it keeps what it has found between moves
         self.seed(fresh_seed() if seed is None else seed)
 
     def unfit(self, game: Game) -> str | None:
@@ -31,15 +32,21 @@ class Perfect(Agent):
         self._rng = stream(seed)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        if self._solver is None or self._solver[0] is not state.game:
-            self._solver = state.game, solver_for(state.game)
-        found = self._solver[1].analyse(state, limit)
+        solver, free = _solver(state.game)
+        with free:
+            found = solver.analyse(state, limit)
         if not self.vary:
             return found
         best = [info for info in found.moves if _merit(info, state.turn) == _merit(found.moves[0], state.turn)]
         with np.errstate(over="ignore"):
             pick = best[below(self._rng, len(best))]
         return replace(found, moves=(pick, *(info for info in found.moves if info is not pick)))
+
+
+@lru_cache(maxsize=4)
+def _solver(game: Game) -> tuple[Solver, threading.Lock]:
+    """One for all agents: what it has found makes it quicker, from game to game too, and changes no answer."""
+    return solver_for(game), threading.Lock()
 
 
 def _merit(info: MoveInfo, seat: int) -> tuple[float | None, int]:

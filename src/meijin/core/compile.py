@@ -66,8 +66,12 @@ def reached(fn: types.FunctionType) -> dict[str, Any]:
     return found
 
 
-def digest(fn: types.FunctionType) -> str:
-    """A hash of a function's code and of every value it reaches; equal in every process."""
+def digest(fn: types.FunctionType, versions: bool = True) -> str:
+    """A hash of a function's code and of every value it reaches; equal in every process.
+
+    Without `versions` it says what the function does and not with which release of a library; bytecode is still that
+    of one minor version of Python.
+    """
     sha = hashlib.sha256()
     seen: set[int] = set()
 
@@ -102,7 +106,8 @@ def digest(fn: types.FunctionType) -> str:
 
     def feed_module(module: types.ModuleType, names: list[str], within: tuple[types.ModuleType, ...]) -> None:
         """A module, by the constants that a function may take from it."""
-        sha.update(f"module {module.__name__} {getattr(module, '__version__', '')}".encode())
+        version = getattr(module, "__version__", "") if versions else ""
+        sha.update(f"module {module.__name__} {version}".encode())
         for name in names:
             value = vars(module).get(name)
             if isinstance(value, types.ModuleType):

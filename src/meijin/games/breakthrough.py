@@ -135,10 +135,6 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
         out[WHITE] = lead / (abs(lead) + 4.0 * rows)
         out[BLACK] = -out[WHITE]
 
-    def noisy(s: Any, move: int) -> bool:
-        """Captures."""
-        return s.pieces[1 - s.turn] & one << np.uint64(ends[move, 1]) != 0
-
     def cells(s: Any, out: Any) -> None:
         for cell in range(area):
             bit = one << np.uint64(cell)
@@ -161,7 +157,6 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
         cells=cells,
         heuristic=heuristic,
         sample=sample,
-        noisy=noisy,
         path=lambda move: steps[move][2:],
         keeps=("mirror",),
         swaps=("flip", "rotate180"),

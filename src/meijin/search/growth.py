@@ -52,11 +52,14 @@ class Tree:
         self.info = np.zeros(trees.INFO_SIZE, np.int64)
         self.states = game.states(trees.STATES)
         self.bounds = np.zeros((game.seats, 2))
-        self.rng = stream(seed, index)
+        self.seed(seed, index)
         self.moves, self.probs = kernels.buffers(game)
         self.scores, self.sums = np.zeros(game.seats), np.zeros(game.seats)
         self.path = np.zeros(game.longest + 2, np.int32)
         self.full = False
+
+    def seed(self, seed: int, index: int) -> None:
+        self.rng = stream(seed, index)
 
     def reset(self, state: State) -> None:
         self.nodes[0] = np.zeros((), self.nodes.dtype)

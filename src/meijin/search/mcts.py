@@ -12,22 +12,25 @@ from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
-from meijin.core.rng import fresh_seed, stream
+from meijin.core.rng import fresh_seed
 from meijin.core.state import State
 from meijin.search import playouts as policies
 from meijin.search import tree as trees
 from meijin.search.clock import must_move
 from meijin.search.growth import MOST, Tree, node_bytes
 from meijin.search.memory import Memory
-from meijin.search.recall import Recall
+from meijin.search.recall import Recall, rules_digest
 from meijin.search.selection import Options
 
+PARALLEL = ("root", "tree")  # what several threads do
 SLICE_SECONDS = 0.02  # how long a kernel runs between looks at the clock
 
 
 class MCTS(Agent):
-    """UCB1 tree search. Threads grow trees of their own, whose root statistics are added up.
+    """UCB1 tree search.
 
+    `parallel`: with "root", threads grow trees of their own, whose root statistics are added up; with "tree", they grow
+    one tree and take turns at it: with many threads it is the better one, but no seed repeats a search.
     `rave`: mix in how moves did whenever their seat made them later on (RAVE), with this equivalence parameter, such
     as 500; for games in which a move means much the same at any time. Best with a small `c`.
     `playout`: "random"; "decisive" wins at once where it can and avoids to lose at once; "heuristic" follows the
@@ -37,7 +40,8 @@ class MCTS(Agent):
     with exponent 0.5. Those that the game's heuristic likes come first; without one they come in random order, which
     seldom pays.
     `memory`: a file that keeps statistics between matches, and between processes that search at the same time, of up
-    to `memory_limit` positions a game. `memory_mb` is what the trees may use while they grow.
+    to `memory_limit` positions a game; a game whose rules are edited begins afresh. `memory_mb` is what the trees may
+    use while they grow.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class MCTS(Agent):
         widening: float | tuple[float, float] | None = None,
         memory: str | None = None,
         memory_limit: int = 1_000_000,
+        parallel: str = "root",
     ):
         if simulations is None and seconds is None:
             simulations = 1000
@@ -64,6 +69,7 @@ class MCTS(Agent):
             (0 <= rave < math.inf, f"rave={rave!r}: give the equivalence parameter, such as 500, or 0 for none"),
             (1 <= playouts <= 10**6, f"playouts={playouts!r}: choose from 1 to 1000000 a leaf"),
             (not rave or playouts == 1, f"playouts={playouts!r}: RAVE takes one playout a leaf; leave one of them out"),
+            (parallel in PARALLEL, f"parallel={parallel!r}: choose from {', '.join(map(repr, PARALLEL))}"),
             (memory_limit >= 1, f"memory_limit={memory_limit!r}: give the positions to keep, one or more"),
         ):
             if not ok:
@@ -71,7 +77,7 @@ class MCTS(Agent):
         policies.check(playout)
         self.limit = Limit(seconds, simulations)
         self.options = Options(float(rave), playout, playouts, _widening(widening))
-        self.c, self.threads, self.memory_mb = float(c), threads, memory_mb
+        self.c, self.threads, self.memory_mb, self.parallel = float(c), threads, memory_mb, parallel
         self.memory, self.memory_limit = memory, memory_limit
         self._trees: list[Tree] = []
         self._recall: Recall | None = None
@@ -86,7 +92,7 @@ class MCTS(Agent):
     def seed(self, seed: int) -> None:
         self._seed, self._at = seed, None
         for k, tree in enumerate(self._trees):
-            tree.rng = stream(seed, k)
+            tree.seed(seed, k)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
         must_move(state)
@@ -97,12 +103,13 @@ class MCTS(Agent):
             limit = self.limit
         deadline = math.inf if limit.seconds is None else began + limit.seconds
         left = None if limit.simulations is None else limit.simulations - done
-        shares = [None if left is None else (left + k) // self.threads for k in range(self.threads)]
-        if self.threads == 1:
+        count = len(self._trees)
+        shares = [None if left is None else (left + k) // count for k in range(count)]
+        if count == 1:
             done += self._work(self._trees[0], shares[0], deadline)
         else:
-            with ThreadPoolExecutor(self.threads) as pool:
-                done += sum(pool.map(self._work, self._trees, shares, [deadline] * self.threads))
+            with ThreadPoolExecutor(count) as pool:
+                done += sum(pool.map(self._work, self._trees, shares, [deadline] * count))
         if self._recall is not None:
             self._recall.save(self._trees)
         return self._report(state, done, time.perf_counter() - began)
@@ -136,14 +143,22 @@ class MCTS(Agent):
         if (why := self.unfit(game)) is not None:
             raise BadParameter(f"{self.name} cannot play {game}: {why}")
         remembers = self.memory is not None
-        room = int(self.memory_mb * 1e6 / node_bytes(game.seats, self.options, remembers) / self.threads)
+        shared = self.parallel == "tree" and self.threads > 1
+        count = 1 if shared else self.threads
+        room = int(self.memory_mb * 1e6 / node_bytes(game.seats, self.options, remembers) / count)
         max_nodes = min(max(room, 1 + game.num_moves), MOST)  # the root's children always fit
-        self._trees = [Tree(game, self._seed, k, max_nodes, self.options, remembers) for k in range(self.threads)]
+        if shared:
+            from meijin.search.shared import SharedTree
+
+            self._trees = [SharedTree(game, self._seed, self.threads, max_nodes, self.options, remembers)]
+        else:
+            self._trees = [Tree(game, self._seed, k, max_nodes, self.options, remembers) for k in range(count)]
         self._at = None
         if self.memory is not None:
             # Playouts by another policy have other values.
             policy = "" if self.options.playout == "random" else f" playout={self.options.playout}"
-            self._recall = Recall(game, Memory(self.memory, game.id + policy, game.seats, self.memory_limit))
+            rules = rules_digest(game, self.options.playout)
+            self._recall = Recall(game, Memory(self.memory, game.id + policy, game.seats, self.memory_limit, rules))
 
     def _work(self, tree: Tree, simulations: int | None, deadline: float) -> int:
         if deadline == math.inf and simulations is not None:

@@ -1,9 +1,10 @@
 """Visit and value statistics of positions in a SQLite file, shared by searches, processes and matches.
 
-One file holds any number of games. Each game, with its parameters and the search's playout policy, has a table of
-its own: a row a position with its visits and the sum of its scores, one column a seat. Writers only ever add, in one
-transaction a search, so that any number of processes may write at once; a process that is killed loses what it had
-not yet committed and nothing else (write-ahead log).
+One file holds any number of games. Each game, with its parameters, its rules and the search's playout policy, has a
+table of its own: a row a position with its visits and the sum of its scores, one column a seat. A game whose rules were
+edited begins with an empty table; the latest few of its older ones are kept in case the edit is undone. Writers only
+ever add, in one transaction a search, so that any number of processes may write at once; a process that is killed loses
+what it had not yet committed and nothing else (write-ahead log).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from pathlib import Path
 from meijin.core.errors import MeijinError
 
 APPLICATION = 0x4D454A4E  # "MEJN" in the header of the file: it is ours
-VERSION = 1  # of the tables
+VERSION = 2  # of the tables; 1 did not say of which rules its statistics were
 WAIT_SECONDS = 60.0  # for other processes that write
+OLDER = 3  # tables kept of a game under other rules
 TRIM = 0.9  # share of the limit that stays when the table has outgrown it
 _CHUNK = 500  # keys in one question; SQLite takes at least 999 values
 
@@ -30,16 +32,17 @@ Stats = tuple[int, tuple[float, ...]]  # visits, sum of scores [seat]
 class Memory:
     """The statistics of one game in a file, which is made if there is none.
 
-    Keys are 64-bit numbers that tell positions apart. At most `limit` positions are kept: those visited least are
-    dropped, and of these those that were not seen for longest.
+    `rules` is any text that changes with the game's rules, such as a digest of them. Keys are 64-bit numbers that tell
+    positions apart. At most `limit` positions are kept: those visited least are dropped, and of these those that were
+    not seen for longest.
     """
 
-    def __init__(self, path: str | Path, game: str, seats: int, limit: int = 1_000_000):
-        self.path, self.game, self.seats, self.limit = Path(path), game, seats, limit
+    def __init__(self, path: str | Path, game: str, seats: int, limit: int = 1_000_000, rules: str = ""):
+        self.path, self.game, self.seats, self.limit, self.rules = Path(path), game, seats, limit, rules
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._owner = -1  # process that opened it: a connection must not be carried through a fork
-        self._table = ""
+        self._number = -1
         with self._use():
             pass
 
@@ -68,7 +71,7 @@ class Memory:
         sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in names)
         marks = ", ".join("?" * (1 + len(names)))
         with self._use() as db, _transaction(db):
-            number = self._table.removeprefix("stats_")
+            number = self._number
             db.execute("UPDATE games SET saves = saves + 1 WHERE number = ?", (number,))
             seen, positions = db.execute("SELECT saves, positions FROM games WHERE number = ?", (number,)).fetchone()
             db.executemany(
@@ -87,8 +90,7 @@ class Memory:
     def __len__(self) -> int:
         """How many positions of the game are known."""
         with self._use() as db:
-            found = db.execute("SELECT positions FROM games WHERE id = ?", (self.game,)).fetchone()
-            return int(found[0])
+            return int(db.execute("SELECT positions FROM games WHERE number = ?", (self._number,)).fetchone()[0])
 
     def close(self) -> None:
         with self._lock:
@@ -131,9 +133,9 @@ class Memory:
                         db.execute(f"PRAGMA application_id = {APPLICATION}")
                         db.execute(f"PRAGMA user_version = {VERSION}")
                         db.execute(
-                            "CREATE TABLE games (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, "
+                            "CREATE TABLE games (number INTEGER PRIMARY KEY, id TEXT NOT NULL, rules TEXT NOT NULL, "
                             "seats INTEGER NOT NULL, positions INTEGER NOT NULL DEFAULT 0, "
-                            "saves INTEGER NOT NULL DEFAULT 0)"
+                            "saves INTEGER NOT NULL DEFAULT 0, UNIQUE (id, rules))"
                         )
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
@@ -153,7 +155,7 @@ class Memory:
             if version != VERSION:
                 raise MeijinError(
                     f"memory '{self.path}' has format {version}, this program reads format {VERSION}; "
-                    "give another path, or use the program that wrote it"
+                    f"give another path, or {'move it away' if version < VERSION else 'use the program that wrote it'}"
                 )
             return False
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -165,14 +167,15 @@ class Memory:
 
     def _find_table(self, db: sqlite3.Connection) -> None:
         """The game's table, made on its first use. A trigger counts the rows, as SQLite itself would read them all."""
-        question = "SELECT number, seats FROM games WHERE id = ?"
-        found = db.execute(question, (self.game,)).fetchone()
+        question, named = "SELECT number, seats FROM games WHERE id = ? AND rules = ?", (self.game, self.rules)
+        found = db.execute(question, named).fetchone()
         if found is None:
             with _transaction(db):
-                found = db.execute(question, (self.game,)).fetchone()
+                found = db.execute(question, named).fetchone()
                 if found is None:
-                    db.execute("INSERT INTO games (id, seats) VALUES (?, ?)", (self.game, self.seats))
-                    found = db.execute(question, (self.game,)).fetchone()
+                    self._drop_oldest(db)
+                    db.execute("INSERT INTO games (id, rules, seats) VALUES (?, ?, ?)", (*named, self.seats))
+                    found = db.execute(question, named).fetchone()
                     table = f"stats_{found[0]}"
                     totals = ", ".join(f"{name} REAL NOT NULL" for name in self._columns)
                     db.execute(
@@ -188,7 +191,18 @@ class Memory:
             raise MeijinError(
                 f"memory '{self.path}' knows {self.game} with {found[1]} seats, not {self.seats}; give another path"
             )
-        self._table = f"stats_{found[0]}"
+        self._number = int(found[0])
+
+    def _drop_oldest(self, db: sqlite3.Connection) -> None:
+        """Forget the game under rules so old that `OLDER` other sets came since."""
+        old = db.execute("SELECT number FROM games WHERE id = ? ORDER BY number DESC", (self.game,)).fetchall()
+        for (number,) in old[OLDER:]:
+            db.execute(f"DROP TABLE stats_{number}")  # with its triggers
+            db.execute("DELETE FROM games WHERE number = ?", (number,))
+
+    @property
+    def _table(self) -> str:
+        return f"stats_{self._number}"
 
 
 @contextmanager

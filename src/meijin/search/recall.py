@@ -5,12 +5,13 @@ A position is known by the key of its record, so that every path that leads to i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from meijin.core.compile import Function
+from meijin.core.compile import Function, digest
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy
 from meijin.core.state import State
@@ -26,6 +27,21 @@ MOST_POSITIONS = 4096  # written or read for one search; those nearest the root
 MOST_BYTES = 32_000_000  # of their records
 MOST_KEYS = 8_000  # looked up for one search
 MOST_VISITS = 1_000_000_000  # that a tree begins with, as its own are 32-bit numbers
+
+
+def rules_digest(game: Game, policy: str = "random") -> str:
+    """What statistics of playouts by that policy depend on, besides the name of the game: another text, other rules.
+
+    Another minor version of Python compiles the same rules to other bytecode, and begins afresh too.
+    """
+    layout = str(game.dtype), game.longest, game.score_range
+    rules = (game.start, game.turn, game.legal, game.play, game.score, game.odds, game.sample, game.key)
+    own = getattr(game, policy, None) if policy in ("heuristic", "policy") else None
+
+    def reach() -> Any:
+        return layout, rules, own
+
+    return digest(cast(FunctionType, reach), versions=False)
 
 
 def key(game: Game) -> Function:

@@ -28,7 +28,8 @@ from meijin.search.selection import LATER, MEAN, PLAIN, TIMES, URGE, Options, ch
 USED = 0  # nodes in use
 DEEPEST = 1  # plies of the longest path descended
 STAMP = 2  # what the marks of the next simulation count from
-INFO_SIZE = 3
+WAIT = 3  # in a tree that threads share: not zero when they are to stop, as there is no room
+INFO_SIZE = 4
 
 # Slots of a tree's `states`.
 ROOT, HERE, LEAF, ROOM = 0, 1, 2, 3
@@ -147,6 +148,41 @@ def prover(game: Game) -> Function:
     return prove
 
 
+def evaluator(game: Game, options: Options) -> Function:
+    """`evaluate(states, rng, moves, probs, scores, sums, last, stamp)`: the `scores` of `states[HERE]`, played out.
+
+    With several playouts they are means. `last` and `stamp` are those of `playouts.finisher`.
+    """
+    score, at_random, seats = game.score, playout(game), game.seats
+    rave, repeats = options.rave > 0, options.playouts
+    finish = finisher(game, options.playout, rave)
+    fast = options.playout == "random" and not rave
+
+    def evaluate(states: Any, rng: Any, moves: Any, probs: Any, scores: Any, sums: Any, last: Any, stamp: int) -> None:
+        here, room = states[HERE : HERE + 1], states[ROOM : ROOM + 1]
+        s = states[HERE]
+        if repeats == 1 and fast:
+            at_random(s, rng, moves, probs)
+            score(s, scores)
+        elif repeats == 1:
+            finish(here, rng, moves, probs, room, scores, last, stamp)
+            score(s, scores)
+        else:
+            copy(states[LEAF : LEAF + 1], here)
+            for k in range(seats):
+                sums[k] = 0.0
+            for _ in range(repeats):
+                copy(here, states[LEAF : LEAF + 1])
+                finish(here, rng, moves, probs, room, scores, last, stamp)
+                score(s, scores)
+                for k in range(seats):
+                    sums[k] += scores[k]
+            for k in range(seats):
+                scores[k] = sums[k] / repeats
+
+    return evaluate
+
+
 @cache
 def simulator(options: Options) -> Callable[[Game], Function]:
     """The maker of the kernel that searches with these options."""
@@ -162,11 +198,9 @@ def _simulate(game: Game, options: Options) -> Function:
 
     Stops early when the root is proven and, unless `frozen`, when the tree has no room for a node's children.
     """
-    turn, play, score = game.turn, game.play, game.score
+    turn, play, evaluate, order = game.turn, game.play, evaluator(game, options), orderer(game)
     expand, pick, prove, refresh = expander(game), chooser(game, options), prover(game), refresher(game)
-    rave, repeats, widens = options.rave > 0, options.playouts, options.widening is not None
-    order, finish, at_random = orderer(game), finisher(game, options.playout, rave), playout(game)
-    fast = options.playout == "random" and not rave
+    rave, widens = options.rave > 0, options.widening is not None
     seats, bounded, longest = game.seats, game.bounded, game.longest
 
     def kernel(
@@ -229,24 +263,8 @@ def _simulate(game: Game, options: Options) -> Function:
             if tree[i].proven and tree[i].visits > 0:
                 for k in range(seats):
                     scores[k] = tree[i].total[k] / tree[i].visits
-            elif repeats == 1 and fast:
-                at_random(s, rng, moves, probs)
-                score(s, scores)
-            elif repeats == 1:
-                finish(here, rng, moves, probs, room, scores, last, info[STAMP] + depth)
-                score(s, scores)
             else:
-                copy(states[LEAF : LEAF + 1], here)
-                for k in range(seats):
-                    sums[k] = 0.0
-                for _ in range(repeats):
-                    copy(here, states[LEAF : LEAF + 1])
-                    finish(here, rng, moves, probs, room, scores, last, info[STAMP] + depth)
-                    score(s, scores)
-                    for k in range(seats):
-                        sums[k] += scores[k]
-                for k in range(seats):
-                    scores[k] = sums[k] / repeats
+                evaluate(states, rng, moves, probs, scores, sums, last, info[STAMP] + depth)
             if not bounded:
                 for k in range(seats):
                     bounds[k, 0] = min(bounds[k, 0], scores[k])
