@@ -270,11 +270,13 @@ def test_match() -> None:
     text = good(*command)
     assert "mcts(simulations=50)" in text and "as  X" in text and "95 % interval" in text
     result = good_json(*command)
-    assert set(result) == {"game", "games", "seed", "agents"}
+    assert set(result) == {
+        "game", "games", "plies", "seed", "openings", "agents", "elo", "sprt", "endings", "forfeits",
+    }  # fmt: skip
     assert (result["game"], result["games"], result["seed"]) == (SMALL, 6, 4)
     assert [agent["name"] for agent in result["agents"]] == ["mcts(simulations=50)", "random"]
     for agent in result["agents"]:
-        assert set(agent) == MATCH_KEYS | {"seats"}
+        assert set(agent) == MATCH_KEYS | {"forfeits", "seats"}
         assert agent["wins"] + agent["draws"] + agent["losses"] == 6
         assert agent["score"] == pytest.approx((agent["wins"] + agent["draws"] / 2) / 6)
         low, high = agent["interval"]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from meijin.agents.catalogue import agents
-from meijin.arena.match import OPENING_PLIES, MatchResult, Tally, match, opening, wilson
+from meijin.arena.match import MatchResult, match
+from meijin.arena.openings import OPENING_PLIES, opening
+from meijin.arena.record import GameRecord, Task
+from meijin.arena.sprt import Sprt
+from meijin.arena.stats import Tally, wilson
+from meijin.arena.store import Store
+from meijin.cli.app import app
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
@@ -32,6 +42,13 @@ class Lowest(Agent):
         return Analysis(state.turn, tuple(MoveInfo(move) for move in moves))
 
 
+class Broken(Lowest):
+    """Fails at its first move."""
+
+    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+        raise ArithmeticError("no idea")
+
+
 class Fussy(Lowest):
     """Plays games without chance only."""
 
@@ -43,14 +60,23 @@ class Fussy(Lowest):
 def _registered() -> Iterator[None]:
     agents.register("test_lowest", Lowest)
     agents.register("test_fussy", Fussy)
+    agents.register("test_broken", Broken)
     yield
-    del agents._entries["test_lowest"], agents._entries["test_fussy"]
+    for name in ("test_lowest", "test_fussy", "test_broken"):
+        del agents._entries[name]
 
 
 def played(*args: object, **kwargs: object) -> tuple[MatchResult, list[State]]:
-    states: list[State] = []
-    result = match(*args, **kwargs, on_game=lambda state: states.append(state.copy()))  # type: ignore[arg-type]
-    return result, states
+    records: list[GameRecord] = []
+    result = match(*args, **kwargs, on_game=records.append)  # type: ignore[arg-type]
+    return result, [final(record) for record in records]
+
+
+def final(record: GameRecord) -> State:
+    """The position a game ended in, which must be what the record says."""
+    state = State(make(record.task.game)).play_line(record.moves)
+    assert state.is_over and state.scores == record.scores and record.ending == "rules"
+    return state
 
 
 def tallies(result: MatchResult) -> list[list[tuple[int, int, int, list[float]]]]:
@@ -175,6 +201,144 @@ def test_an_opening_longer_than_the_game_is_an_error() -> None:
         opening(make("tic_tac_toe"), 9, stream(1))
     with pytest.raises(MeijinError, match="shorter opening"):
         match(make("tic_tac_toe"), ["random", "random"], 1, plies=30)
+
+
+# ---- more than counting ----
+
+
+def test_workers_come_to_the_same() -> None:
+    def run(workers: int) -> tuple[list[tuple[object, ...]], object]:
+        records: list[GameRecord] = []
+        names = ["mcts(simulations=20)", "random"]
+        result = match("connect_four", names, 12, 4, on_game=records.append, workers=workers, plies=2)
+        return [(record.task, record.moves, record.scores) for record in records], tallies(result)
+
+    assert run(0) == run(2)
+
+
+def test_every_rotation_plays_the_same_opening_with_the_same_dice() -> None:
+    records: list[GameRecord] = []
+    match("einstein", ["random", "random"], 8, 3, on_game=records.append, openings="random(plies=2)")
+    for one, other in zip(records[::2], records[1::2], strict=True):
+        assert one.task.opening == other.task.opening and one.task.seed == other.task.seed
+        assert one.moves != other.moves  # but the agents draw numbers of their own
+    assert len({record.task.opening for record in records}) == 4
+
+
+def test_openings_by_expression(tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("b2 a3\na3 b2\n")
+    result, states = played("tic_tac_toe", ["random", "random"], 6, openings=f'file("{file}")')
+    assert [state.text.split()[1:3] for state in states[::2]] == [["b2", "a3"], ["a3", "b2"], ["b2", "a3"]]
+    assert result.openings == f'file("{file}")'
+    with pytest.raises(BadParameter, match="plies=2 and openings=none: give one of them"):
+        match("tic_tac_toe", ["random", "random"], 1, plies=2, openings="none")
+
+
+def test_a_sequential_test_ends_a_match() -> None:
+    test = Sprt(0, 100)
+    names = ["mcts(simulations=100)", "random"]
+    result = match("tic_tac_toe", names, 1000, 1, sprt=test)
+    assert result.sprt is not None and result.sprt.decision == "H1" and result.games < 200
+    assert result.games == 2 * result.sprt.pairs
+    again = match("tic_tac_toe", names, 1000, 1, sprt=test, workers=2)
+    assert again.sprt == result.sprt and tallies(again) == tallies(result)  # however many play at once
+    few = match("tic_tac_toe", names, 3, 1, sprt=test).sprt
+    assert few is not None and few.decision is None and few.pairs == 1
+    with pytest.raises(BadParameter, match="a sequential test compares two agents; 2048 has 1 seats"):
+        match("2048", ["random"], 1, sprt=test)
+
+
+def test_elo_of_two_agents_only() -> None:
+    result = match("tic_tac_toe", ["mcts(simulations=100)", "random"], 40, 1)
+    assert result.elo is not None and result.elo.interval[0] > 100 and result.elo.superiority > 0.999
+    assert sum(map(sum, result.pairs)) == result.standings[0].total.points * 40
+    assert match(NIM, ["random"] * 3, 3).elo is None
+
+
+def test_forfeits_are_counted_and_named() -> None:
+    result = match("tic_tac_toe", ["test_broken", "random"], 6, 1)
+    broken, other = result.standings
+    assert (broken.forfeits, other.forfeits) == (6, 0)
+    assert (broken.total.losses, other.total.wins) == (6, 6)
+    assert result.forfeits == {"test_broken: failed with ArithmeticError: no idea": 6}
+    assert result.endings == {"forfeit": 6}
+
+
+def test_limits_are_for_all_or_for_each() -> None:
+    tasks: list[Task] = []
+    limits = [Limit(simulations=5), Limit(simulations=6)]
+    names = ["mcts", "mcts"]
+    match("tic_tac_toe", names, 2, limit=limits, on_game=lambda record: tasks.append(record.task))
+    assert [task.limits for task in tasks] == [tuple(limits), tuple(limits[::-1])]
+    with pytest.raises(BadParameter, match="1 limits for 2 agents"):
+        match("tic_tac_toe", names, 2, limit=limits[:1])
+
+
+def test_a_game_without_a_name_is_played_here() -> None:
+    base = make("tic_tac_toe")
+    game = Game(
+        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9, start=base.start,
+        turn=base.turn, legal=base.legal, play=base.play, score=base.score, cells=base.cells,
+    )  # fmt: skip
+    assert match(game, ["random", "random"], 4).games == 4
+    with pytest.raises(BadParameter, match="has no name for worker processes"):
+        match(game, ["random", "random"], 4, workers=1)
+
+
+# ---- the command ----
+
+
+def command(*args: str) -> Any:
+    return CliRunner().invoke(app, ["match", *args], prog_name="meijin")
+
+
+def test_the_command_names_forfeits_and_keeps_its_output_clean() -> None:
+    hostile = str(Path(__file__).with_name("hostile.py"))
+    args = ["tic_tac_toe", 'h_end("exit")', "h_print", "--games", "4", "--load", hostile, "--patience", "20"]
+    try:
+        shown = command(*args)
+        result = json.loads(command(*args, "--json").stdout)
+    finally:
+        for name in [name for name in agents._entries if name.startswith("h_")]:
+            del agents._entries[name]
+    assert shown.exit_code == 0 and "garbage" not in shown.stdout
+    assert '4 forfeited by h_end("exit"): ended its process (exit status 3)' in shown.stdout
+    assert result["forfeits"] == {'h_end("exit"): ended its process (exit status 3)': 4}
+    assert [agent["forfeits"] for agent in result["agents"]] == [4, 0]
+    assert result["endings"] == {"forfeit": 4}
+
+
+def test_the_command_with_everything(tmp_path: Path) -> None:
+    db = tmp_path / "games.db"
+    args = ["connect_four", "mcts(simulations=30)", "random", "--games", "100", "--workers", "1", "--seed", "2"]
+    args += ["--openings", "all(depth=1)", "--sprt", "0", "100", "--judge", "cap(60, score=True)", "--agree", "0.99"]
+    args += ["--db", str(db), "--event", "trial", "--notes", "analyses"]
+    shown = command(*args)
+    assert shown.exit_code == 0, shown.output
+    for said in ("openings all(depth=1)", "Elo", "95 % interval", "H1 accepted", "as  X"):
+        assert said in shown.stdout
+    with Store(db) as store:
+        records = list(store.games(event="trial"))
+    assert 4 <= len(records) < 100 and [record.task.number for record in records] == list(range(len(records)))
+    assert all(record.notes and record.notes[1].analysis for record in records)
+
+
+def test_wrong_options_of_the_command(tmp_path: Path) -> None:
+    pair = ("tic_tac_toe", "random", "random")
+    for options, message in (
+        (("--openings", "none", "--opening-plies", "2"), "give one of them"),
+        (("--event", "x"), "say where with --db"),
+        (("--sprt", "5", "0"), "the lower one first"),
+        (("--judge", "capp(3)"), "did you mean 'cap'"),
+        (("--cap", "0"), "give a whole number, 1 or more"),
+        (("--workers", "-1"), "give the number of processes"),
+        (("--openings", 'file("none.txt")'), "cannot read 'none.txt'"),
+        (("--db", str(tmp_path / "no" / "games.db")), "games.db"),
+    ):
+        shown = command(*pair, *options)
+        assert shown.exit_code == 2 and message in shown.stderr, (options, shown.output)
+        assert shown.stdout == ""
 
 
 # ---- what cannot be played ----

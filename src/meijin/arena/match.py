@@ -1,166 +1,186 @@
-"""A match: the same agents play a game again and again with the seats rotated."""
+"""A match: the same agents play a game again and again with the seats rotated.
+
+result = match("connect_four", ["mcts(simulations=200)", "mcts(simulations=100)"], 400, workers=2)
+result.standings[0].total.points, result.elo
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from meijin.agents.catalogue import build
-from meijin.core.agent import Agent, Limit
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.arena.judges import PlayRules
+from meijin.arena.openings import Openings, openings, usual
+from meijin.arena.pool import play_tasks
+from meijin.arena.record import GameRecord, Task
+from meijin.arena.sprt import Sprt, SprtProgress, pentanomial
+from meijin.arena.stats import EloDifference, Tally, elo_difference, result
+from meijin.core.agent import Limit
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter
 from meijin.core.game import Game
-from meijin.core.rng import below, stream
-from meijin.core.state import State
+from meijin.core.rng import stream
 
-OPENING_PLIES = 4  # random plies before the first choice of deterministic agents
+PAIR = 2
 
 
 @dataclass(slots=True)
-class Tally:
-    """Results of one agent, in all or in one seat. A win is the highest score alone, a draw the highest shared."""
-
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-    scores: list[float] = field(default_factory=list)  # the game's own score of every game
-
-    def add(self, score: float, others: Sequence[float]) -> None:
-        self.scores.append(score)
-        best = max(others, default=-math.inf)
-        if others and score < best:
-            self.losses += 1
-        elif others and score == best:
-            self.draws += 1
-        else:
-            self.wins += 1
-
-    @property
-    def games(self) -> int:
-        return self.wins + self.draws + self.losses
-
-    @property
-    def points(self) -> float:
-        """Share of the points: a win counts 1, a draw 1/2."""
-        return (self.wins + self.draws / 2) / self.games if self.games else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % Wilson interval of `points`; draws make it a little wide, never narrow."""
-        return wilson(self.points, self.games)
-
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.scores)) if self.scores else math.nan
-
-    @property
-    def mean_interval(self) -> tuple[float, float]:
-        """95 % interval of the mean score by its standard error."""
-        if len(self.scores) < 2:
-            return (math.nan, math.nan)
-        margin = 1.96 * float(np.std(self.scores, ddof=1)) / math.sqrt(len(self.scores))
-        return self.mean - margin, self.mean + margin
-
-
-def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's score interval of a share observed over n trials."""
-    if n == 0:
-        return (0.0, 1.0)
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # The share lies inside; rounding must not leave it out where it is 0 or 1.
-    return max(0.0, min(share, centre - margin)), min(1.0, max(share, centre + margin))
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """One agent of a match: its results in all and by seat."""
 
     name: str
     total: Tally
     seats: tuple[Tally, ...]
+    forfeits: int = 0  # of its losses
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MatchResult:
+    """What a match has shown so far."""
+
     game: Game
     standings: tuple[Standing, ...]
-    games: int
-    plies: int
+    openings: str  # the source of its openings
+    games: int = 0  # of a game for one seat: of each agent
+    plies: int = 0
+    endings: Counter[str] = field(default_factory=Counter)  # how games ended, see `record.ENDINGS`
+    forfeits: Counter[str] = field(default_factory=Counter)  # agent and reason -> how often
+    pairs: list[list[float]] = field(default_factory=list)  # results of the first of two agents, opening by opening
+    sprt: SprtProgress | None = None
+
+    @property
+    def elo(self) -> EloDifference | None:
+        """How much stronger the first agent is than the second, where there are two seats."""
+        return elo_difference(self.pairs) if self.game.seats == PAIR and self.pairs else None
+
+    def add(self, record: GameRecord) -> None:
+        """Count a game; those of one opening come one after the other."""
+        self.endings[record.ending] += 1
+        self.plies += record.plies
+        order = seating(self.game, len(self.standings), record.task.number)
+        for seat, player in enumerate(order):
+            standing = self.standings[player]
+            others = [score for k, score in enumerate(record.scores) if k != seat]
+            for tally in (standing.total, standing.seats[seat]):
+                tally.add(record.scores[seat], others)
+            if record.forfeit == seat:
+                standing.forfeits += 1
+                self.forfeits[record.reason] += 1
+        self.games = max(standing.total.games for standing in self.standings)
+        if self.game.seats == PAIR:
+            if not self.pairs or len(self.pairs[-1]) == PAIR:
+                self.pairs.append([])
+            mine = order.index(0)
+            self.pairs[-1].append(result(record.scores[mine], [record.scores[1 - mine]]))
 
 
-def play_out(state: State, seated: Sequence[Agent], rng: np.ndarray, limit: Limit = Limit()) -> State:  # noqa: B008
-    """Let the agents play the state to its end; `seated[k]` plays seat k and chance draws from `rng`."""
-    while not state.roll(rng).is_over:
-        state.play(seated[state.turn].act(state, limit))
-    return state
+def seating(game: Game, players: int, number: int) -> tuple[int, ...]:
+    """[seat] -> player in game `number` of a match. In a game for one the players take turns."""
+    turn = number % players
+    return (turn,) if game.seats == 1 else tuple((seat + turn) % players for seat in range(game.seats))
 
 
-def opening(game: Game, plies: int, rng: np.ndarray) -> State:
-    """A position after that many random plies that is not over."""
-    for _ in range(1000):
-        state = State(game)
-        for _ in range(plies):
-            if state.roll(rng).is_over:
-                break
-            with np.errstate(over="ignore"):
-                state.play(state.legal_moves[below(rng, len(state.legal_moves))])
-        if not state.roll(rng).is_over:
-            return state
-    raise MeijinError(f"{game}: random play of {plies} plies always ends the game; use a shorter opening")
-
-
-def _longest_opening(game: Game) -> int:
-    """`OPENING_PLIES`, or as many as a very short game can bear."""
-    for plies in range(OPENING_PLIES, 0, -1):
-        try:
-            opening(game, plies, stream(0))
-        except MeijinError:
-            continue
-        return plies
-    return 0
-
-
-def match(
+def match_tasks(
     game: Game,
     names: Sequence[str],
     games: int,
     seed: int = 0,
-    limit: Limit = Limit(),  # noqa: B008
-    plies: int | None = None,
-    on_game: Callable[[State], None] = lambda state: None,
-) -> MatchResult:
-    """Play `games` games between agents named by expressions.
+    limits: Sequence[Limit] = (),
+    source: Openings | None = None,
+    event: str = "",
+) -> Iterator[Task]:
+    """The games of a match: every rotation of the seats plays an opening with equal chances before the next comes."""
+    source = source or openings("none")
+    line: tuple[int, ...] = ()
+    for number in range(games * len(names) if game.seats == 1 else games):
+        table, turn = divmod(number, len(names))
+        if turn == 0:
+            line = source.line(game, table, seed)
+        order = seating(game, len(names), number)
+        yield Task(
+            game=str(game),
+            agents=tuple(names[player] for player in order),
+            opening=line,
+            seed=int(stream(seed, table)[0]) >> 1,
+            limits=tuple(limits[player] for player in order) if limits else (),
+            event=event,
+            number=number,
+        )
 
-    Every rotation of the seats plays the same opening before the next one comes. `plies` random plies open each
-    game: by default none, or `OPENING_PLIES` when no agent and no chance would make two games differ.
+
+def match(
+    game: Game | str,
+    names: Sequence[str],
+    games: int,
+    seed: int = 0,
+    limit: Limit | Sequence[Limit] = Limit(),  # noqa: B008 - frozen
+    plies: int | None = None,
+    on_game: Callable[[GameRecord], None] = lambda record: None,
+    *,
+    openings: str | Openings | None = None,
+    workers: int = 0,
+    rules: PlayRules = PlayRules(),  # noqa: B008
+    sprt: Sprt | None = None,
+    event: str = "",
+) -> MatchResult:
+    """Play `games` games between agents named by expressions, in a game for one seat as many by each.
+
+    `limit`: for all agents, or one each. `openings`: where games begin, see `arena.openings`; `plies=4` is short for
+    "random(plies=4)". By default at the start, or after random plies when no agent and no chance would make two games
+    differ. `workers`: processes that play; with 0 this one does, and waits for an agent that hangs. `rules`: what ends
+    games early, and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second
+    decides. Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
+    game = make(game) if isinstance(game, str) else game
+    limits = _limits(limit, len(names))
     if games < 1:
         raise BadParameter(f"games={games}: a match has at least one game")
     if game.seats > 1 and len(names) != game.seats:
         raise BadParameter(f"{game} has {game.seats} seats; name that many agents, not {len(names)}")
     if not names:
         raise BadParameter("name at least one agent")
-    players = [build(name, game, seed=seed + k) for k, name in enumerate(names)]
+    if sprt is not None and game.seats != PAIR:
+        raise BadParameter(f"a sequential test compares two agents; {game} has {game.seats} seats")
+    if workers and not game.id:
+        raise BadParameter(f"{game} has no name for worker processes; make it by a function decorated with @game")
+    rules.check(game)
+    players = [build(name, game, seed=seed) for name in names]  # finds mistakes before any game
+    source = _source(openings, plies) or usual(game, players)
+    found = MatchResult(
+        game,
+        tuple(Standing(p.name, Tally(), tuple(Tally() for _ in range(game.seats))) for p in players),
+        source.name,
+    )
+    tasks = match_tasks(game, [p.name for p in players], games, seed, limits, source, event)
+    here = game if workers == 0 else None
+    with closing(play_tasks(tasks, workers=workers, rules=rules, ordered=True, game=here)) as records:
+        for record in records:
+            found.add(record)
+            on_game(record)
+            if sprt is not None and len(found.pairs[-1]) == PAIR:
+                found.sprt = sprt.judge(pentanomial(found.pairs))
+                if found.sprt.decision:
+                    break
+    return found
+
+
+def _limits(limit: Limit | Sequence[Limit], players: int) -> tuple[Limit, ...]:
+    if isinstance(limit, Limit):
+        return (limit,) * players if limit != Limit() else ()
+    if len(limit) != players:
+        raise BadParameter(f"{len(limit)} limits for {players} agents; give one for all, or one each")
+    return tuple(limit)
+
+
+def _source(named: str | Openings | None, plies: int | None) -> Openings | None:
     if plies is None:
-        repeats = all(player.deterministic for player in players) and not game.chance
-        plies = _longest_opening(game) if repeats else 0
-    tables = range(len(names)) if game.seats > 1 else range(1)  # rotations of the seats
-    standings = tuple(Standing(p.name, Tally(), tuple(Tally() for _ in range(game.seats))) for p in players)
-    total_plies = 0
-    for number in range(games):
-        turn_of_table, table = divmod(number, len(tables))
-        for solo in range(len(players)) if game.seats == 1 else range(1):
-            state = opening(game, plies, stream(seed, 2 * turn_of_table))
-            order = [solo] if game.seats == 1 else [(k + table) % len(players) for k in range(game.seats)]
-            # seat k is taken by player order[k]
-            play_out(state, [players[k] for k in order], stream(seed, 2 * turn_of_table + 1), limit)
-            total_plies += len(state.history)
-            for seat, k in enumerate(order):
-                others = [s for other, s in enumerate(state.scores) if other != seat]
-                for tally in (standings[k].total, standings[k].seats[seat]):
-                    tally.add(state.scores[seat], others)
-            on_game(state)
-    return MatchResult(game, standings, games, total_plies)
+        return openings(named) if isinstance(named, str) else named
+    if named is not None:
+        raise BadParameter(f"plies={plies} and openings={named}: give one of them")
+    if not math.isfinite(plies) or plies < 0:
+        raise BadParameter(f"plies={plies!r}: give a whole number, 0 or more")
+    return openings(f"random(plies={plies})" if plies else "none")

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Seconds, Simulations
 from meijin.cli.program import Program
+from meijin.cli.records_app import games_db, replay
+from meijin.cli.training_app import champions, train
 
 app = typer.Typer(
     cls=Program,
@@ -19,20 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-PLAY, LOOK, WRITE = "Play", "Look inside", "Write a game"
-
-GameName = Annotated[str, typer.Argument(metavar="GAME", help="The game, such as 'connect_four(width=9)'.")]
-Load = Annotated[
-    list[Path] | None,
-    typer.Option("--load", metavar="FILE.py", help="Load games and agents from your file; repeatable."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds a move.")]
-Simulations = Annotated[
-    int | None, typer.Option("--simulations", metavar="N", help="Let agents search N simulations a move.")
-]
-Moves = Annotated[str, typer.Option("--moves", metavar="LINE", help="Begin after these moves: '4 4 3'.")]
 
 
 def _version(wanted: bool) -> None:
@@ -81,7 +70,8 @@ def play(
         typer.Option(
             "--seat",
             metavar="K=AGENT",
-            help="Who plays seat K; repeatable. By default you play seat 0 and mcts(seconds=1) the others.",
+            help="Who plays seat K; repeatable. By default you play seat 0, and the others are the game's champion "
+            "if there is one and PyTorch is installed, else mcts(seconds=1).",
         ),
     ] = None,
     moves: Moves = "",
@@ -114,13 +104,192 @@ def match(
             help="Open each game with K random plies; by default only where all games would be alike.",
         ),
     ] = None,
+    openings: Annotated[
+        str | None,
+        typer.Option(
+            "--openings",
+            metavar="SOURCE",
+            help="Where games begin: 'random(plies=4)', 'file(\"lines.txt\")', 'all(depth=2)', "
+            "'balanced(6, alphabeta(depth=4), margin=0.1)' or none.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            help="Processes that play; by default one a processor. 0: in this one, where a hanging agent hangs it.",
+        ),
+    ] = None,
+    sprt: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--sprt",
+            metavar="ELO0 ELO1",
+            help="Stop as soon as it is clear which Elo difference fits better (sequential test, 5 % errors).",
+        ),
+    ] = None,
+    cap: Annotated[int | None, typer.Option("--cap", metavar="N", help="Call a draw after N plies.")] = None,
+    agree: Annotated[
+        float | None,
+        typer.Option("--agree", metavar="T", help="End games in which all agents see one seat at T (0 to 1) or more."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            metavar="JUDGE",
+            help="End games early by 'cap(200, score=True)', 'agree(0.9, plies=8, draw=0.02)' or "
+            "'perfect(after=20)'; repeatable.",
+        ),
+    ] = None,
+    patience: Annotated[
+        float | None,
+        typer.Option("--patience", metavar="S", help="Seconds after which a move is a forfeit; by default 300."),
+    ] = None,
+    db: Annotated[
+        Path | None, typer.Option("--db", metavar="FILE.db", help="Store the games in this database.")
+    ] = None,
+    event: Annotated[
+        str | None, typer.Option("--event", metavar="NAME", help="Under which name; by default game and time.")
+    ] = None,
+    notes: Annotated[
+        str | None,
+        typer.Option("--notes", metavar="none|times|analyses", help="What to store of every move; by default times."),
+    ] = None,
     load: Load = None,
     json: Json = False,
 ) -> None:
     """Let agents play many games with the seats rotated, and count."""
     from meijin.cli import match as command
 
-    command.match(game, agents, games, seed, seconds, simulations, opening_plies, load or [], json)
+    command.match(
+        game, agents, games, seed, seconds, simulations, opening_plies, load or [], json,
+        source=openings, workers=workers, elos=sprt, cap=cap, agree=agree, judges=judge or [], patience=patience,
+        db=db, event=event, notes=notes,
+    )  # fmt: skip
+
+
+@app.command(rich_help_panel=PLAY)
+def evaluate(
+    game: GameName,
+    agent: Annotated[
+        str | None, typer.Argument(metavar="[AGENT]", help="The agent; without one, the evaluators are listed.")
+    ] = None,
+    evaluators: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EVALUATOR...]",
+            help="Such as 'vs(random, games=200)', 'accuracy(\"positions.txt\")' or 'vs(perfect, goal=0.5)'; "
+            "by default those that fit the game.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 0,
+    seconds: Seconds = None,
+    simulations: Simulations = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one a processor.")
+    ] = None,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Measure how good an agent is. The exit status is 1 when a goal was missed."""
+    from meijin.cli import evaluate as command
+
+    command.run(game, agent, evaluators or [], seed, seconds, simulations, workers, load or [], json)
+
+
+app.command(rich_help_panel=TRAIN)(train)
+app.add_typer(champions, name="champion", rich_help_panel=TRAIN)
+
+
+@app.command(rich_help_panel=PLAY)
+def tournament(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE.toml", help="The plan: agents, games, rounds; see --example.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the report goes; by default beside the plan.")
+    ] = None,
+    db: Annotated[
+        Path | None, typer.Option("--db", metavar="PATH", help="Where the games go; by default beside the plan.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=0, help="Games at a time; by default one a processor core."),
+    ] = None,
+    report_only: Annotated[
+        bool, typer.Option("--report-only", help="Play nothing, write the report of what was played so far.")
+    ] = False,
+    example: Annotated[bool, typer.Option("--example", help="Print a plan to start from.")] = False,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Play a tournament, or go on with one, and write its report."""
+    from meijin.cli import tournament as command
+
+    command.tournament(file, out, db, workers, report_only, example, load or [], json)
+
+
+hall = typer.Typer(no_args_is_help=True, help="Agents and their ratings over many tournaments.")
+app.add_typer(hall, name="fame", rich_help_panel=PLAY)
+Hall = Annotated[
+    Path | None,
+    typer.Option("--hall", metavar="PATH", help="The file; by default fame.db in MEIJIN_DATA or your data folder."),
+]
+
+
+@hall.command("list")
+def fame_list(
+    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Only this game.")] = None,
+    path: Hall = None,
+    json: Json = False,
+) -> None:
+    """List the agents and their Glicko-2 ratings, game by game."""
+    from meijin.cli import fame as command
+
+    command.list_(path, game, json)
+
+
+@hall.command("show")
+def fame_show(
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The agent's name.")],
+    path: Hall = None,
+    json: Json = False,
+) -> None:
+    """Show an agent's tournaments and how its rating came about."""
+    from meijin.cli import fame as command
+
+    command.show(path, agent, json)
+
+
+@hall.command("add")
+def fame_add(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The plan of a finished tournament.")],
+    db: Annotated[
+        Path | None, typer.Option("--db", metavar="PATH", help="Where its games are; by default beside the plan.")
+    ] = None,
+    path: Hall = None,
+    load: Load = None,
+) -> None:
+    """Enter a finished tournament, once."""
+    from meijin.cli import fame as command
+
+    command.add(path, file, db, load or [])
+
+
+@hall.command("remove")
+def fame_remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tournament, or the agent.")], path: Hall = None
+) -> None:
+    """Take out a tournament with its results, or an agent with all it played."""
+    from meijin.cli import fame as command
+
+    command.remove(path, name)
+
+
+app.add_typer(games_db, name="games-db", rich_help_panel=LOOK)
+app.command(rich_help_panel=LOOK)(replay)
 
 
 @app.command(rich_help_panel=LOOK)

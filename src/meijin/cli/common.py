@@ -13,17 +13,17 @@ from meijin.core.errors import MeijinError
 
 if TYPE_CHECKING:
     from meijin.core.game import Game
-    from meijin.core.registry import Entry
+    from meijin.core.registry import Entry, Registry
     from meijin.core.state import State
 
 
-def prepare(load: Sequence[Path]) -> list[Entry[Any]]:
-    """Get ready to run: returns what the files to load registered."""
+def prepare(load: Sequence[Path], *more: Registry[Any]) -> list[Entry[Any]]:
+    """Get ready to run: returns what the files to load registered as games, as agents or in one `more` registry."""
     from meijin.agents.catalogue import agents
     from meijin.core.registry import load_file
 
     announce_compiling()
-    return [entry for path in load for entry in load_file(path, games, agents)]
+    return [entry for path in load for entry in load_file(path, games, agents, *more)]
 
 
 def position(game: Game, moves: str) -> State:

@@ -110,7 +110,10 @@ def _fits(entry: Entry[Any], game: Any) -> tuple[bool | None, str | None]:
 
     An agent that goes around others is tried around `mcts`, which plays everything.
     """
-    needed = [p for p in entry.parameters.values() if p.default is p.empty and _is_agent(p)]
+    missing = [p for p in entry.parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    needed = [p for p in missing if _is_agent(p)]
+    if len(needed) < len(missing):  # a file, say: only with it can it be told
+        return None, f"on {', '.join(p.name for p in missing if not _is_agent(p))}"
     call = Call(entry.name, tuple(Call("mcts") for _ in needed))
     try:
         why = build(call).unfit(game)
@@ -120,8 +123,8 @@ def _fits(entry: Entry[Any], game: Any) -> tuple[bool | None, str | None]:
 
 
 def _verdict(fits: bool | None, why: str | None) -> Text:
-    word = ("yes", "green") if fits else ("no", "red") if fits is False else ("?", "yellow")
-    return Text.assemble(word, f": {why}" if why else "")
+    word = ("yes", "green") if fits else ("no", "red") if fits is False else ("depends", "yellow")
+    return Text.assemble(word, f"{' ' if fits is None else ': '}{why}" if why else "")
 
 
 def _hint(words: str, command: str) -> Text:

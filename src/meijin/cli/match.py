@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from meijin.arena.match import MatchResult, Standing, Tally
+from meijin.arena.judges import play_rules
+from meijin.arena.match import MatchResult, Standing
 from meijin.arena.match import match as play_match
+from meijin.arena.openings import openings
+from meijin.arena.play import now
+from meijin.arena.pool import cores
+from meijin.arena.sprt import Sprt
+from meijin.arena.stats import Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
 from meijin.cli.console import err, out, print_json, table, telling
@@ -21,6 +30,11 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
 from meijin.core.game import Game
+
+if TYPE_CHECKING:
+    from meijin.arena.record import GameRecord
+
+STORE_SECONDS = 1.0  # between writes to the database
 
 
 def match(
@@ -33,24 +47,86 @@ def match(
     opening_plies: int | None,
     load: Sequence[Path],
     as_json: bool,
+    *,
+    source: str | None = None,
+    workers: int | None = None,
+    elos: tuple[float, float] | None = None,
+    cap: int | None = None,
+    agree: float | None = None,
+    judges: Sequence[str] = (),
+    patience: float | None = None,
+    db: Path | None = None,
+    event: str | None = None,
+    notes: str | None = None,
 ) -> None:
     prepare(load)
     game = make(name)
     for agent in agents:
         if parse(agent).name == "human":
             raise BadParameter(f"{agent}: a match is for agents; a person plays with `meijin play {name}`")
+    if source is not None and opening_plies is not None:
+        raise BadParameter(f"--openings {source} and --opening-plies {opening_plies}: give one of them")
+    if db is None and (event is not None or notes is not None):
+        raise BadParameter("--event and --notes are about what is stored; say where with --db games.db")
+    named = [
+        *judges,
+        *([f"cap({cap})"] if cap is not None else []),
+        *([f"agree({agree})"] if agree is not None else []),
+    ]
+    extra = {"patience": patience} if patience is not None else {}
+    rules = play_rules(named, notes=notes or ("times" if db else "none"), **extra)
+    begins = openings(source) if source is not None else None
+    test = Sprt(*elos) if elos is not None else None
     total = games * (len(agents) if game.seats == 1 else 1)
     began = time.perf_counter()
-    with _progress(str(game), total, hidden=as_json) as step:
+    with _stored(db) as keep, _progress(str(game), total, hidden=as_json) as step:
+
+        def on_game(record: GameRecord) -> None:
+            keep(record)
+            step()
+
         result = interruptible(
             lambda: play_match(
-                game, agents, games, seed, limit(seconds, simulations), opening_plies, on_game=lambda _: step()
+                game, agents, games, seed, limit(seconds, simulations), opening_plies, on_game,
+                openings=begins, workers=cores() if workers is None else workers, rules=rules, sprt=test,
+                event=(event or f"match {game} {now()}") if db else "",
             )
-        )
+        )  # fmt: skip
     if as_json:
         print_json(_as_json(result, seed))
     else:
         _print(result, seed, time.perf_counter() - began)
+
+
+@contextmanager
+def _stored(path: Path | None) -> Iterator[Callable[[GameRecord], None]]:
+    """The function that stores a game. All are in the file in the end, however it comes, a little later than played."""
+    if path is None:
+        yield lambda record: None
+        return
+    from meijin.arena.store import Store
+
+    store = Store(path)  # before any game: a file that cannot be written is no surprise then
+    waiting: list[GameRecord] = []
+    wrote = time.monotonic()
+    turn = threading.Lock()  # Ctrl-C closes the file while another thread still plays
+
+    def keep(record: GameRecord) -> None:
+        nonlocal wrote
+        with turn:
+            waiting.append(record)
+            if time.monotonic() - wrote > STORE_SECONDS:
+                store.add(waiting)
+                waiting.clear()
+                wrote = time.monotonic()
+
+    try:
+        yield keep
+    finally:
+        with turn:
+            store.add(waiting)
+            store.close()
+            waiting.clear()
 
 
 @contextmanager
@@ -78,6 +154,9 @@ def _score(game: Game, tally: Tally) -> tuple[float, tuple[float, float]]:
     return (tally.mean, tally.mean_interval) if game.seats == 1 else (tally.points, tally.interval)
 
 
+# ---- JSON ----
+
+
 def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
     def counts(tally: Tally) -> dict[str, Any]:
         score, interval = _score(result.game, tally)
@@ -91,21 +170,39 @@ def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
 
     def agent(standing: Standing) -> dict[str, Any]:
         seats = [{"name": standing.name, **counts(tally)} for tally in standing.seats]
-        return {"name": standing.name, **counts(standing.total), "seats": seats}
+        return {"name": standing.name, **counts(standing.total), "forfeits": standing.forfeits, "seats": seats}
 
+    elo, test = result.elo, result.sprt
     return {
         "game": str(result.game),
         "games": result.games,
+        "plies": result.plies,
         "seed": seed,
+        "openings": result.openings,
         "agents": [agent(standing) for standing in result.standings],
+        "elo": elo and {"value": elo.value, "interval": list(elo.interval), "superiority": elo.superiority},
+        "sprt": test
+        and {
+            "llr": test.llr,
+            "lower": test.lower,
+            "upper": test.upper,
+            "pairs": test.pairs,
+            "decision": test.decision,
+        },
+        "endings": dict(result.endings),
+        "forfeits": dict(result.forfeits),
     }
+
+
+# ---- text ----
 
 
 def _print(result: MatchResult, seed: int, seconds: float) -> None:
     game, solo = result.game, result.game.seats == 1
     console = out()
     rate = f"{result.plies:,} plies in {seconds:.1f} s"
-    console.print(Text.assemble((game.title, "bold"), (f"  {result.games:,} games, seed {seed}, {rate}", "dim")))
+    begun = "" if result.openings == "none" else f", openings {result.openings}"
+    console.print(Text.assemble((game.title, "bold"), (f"  {result.games:,} games, seed {seed}{begun}, {rate}", "dim")))
     numbers = ("games", "mean score") if solo else ("wins", "draws", "losses", "score")
     shown = table("agent", *numbers, "95 % interval", right=(*numbers, "95 % interval"))
 
@@ -125,3 +222,33 @@ def _print(result: MatchResult, seed: int, seconds: float) -> None:
         for seat, tally in enumerate(standing.seats if not solo else ()):
             show(Text.assemble("  as ", words.seat_name(game, seat)), tally, "dim")
     console.print(shown)
+    _print_more(result, console)
+
+
+def _print_more(result: MatchResult, console: Console) -> None:
+    """What the table has no room for: Elo, the test, games that ended early, forfeits."""
+    elo = result.elo
+    if elo is not None:
+        low, high = (_elo(end) for end in elo.interval)
+        who = result.standings[0].name
+        console.print(
+            Text.assemble(
+                (who, "cyan"),
+                " against the other: ",
+                (f"{_elo(elo.value)} Elo", "bold"),
+                f", 95 % interval {low} to {high}; stronger with probability {100 * elo.superiority:.1f} %",
+            )
+        )
+    if result.sprt is not None:
+        colour = {"H1": "bold green", "H0": "bold red", None: "bold"}[result.sprt.decision]
+        console.print(Text(str(result.sprt), colour))
+    early = {"judged": "ended by a judge", "cap": "cut by the cap"}
+    for ending, said in early.items():
+        if count := result.endings[ending]:
+            console.print(Text(f"{count:,} games {said}", "dim"))
+    for reason, count in result.forfeits.most_common():
+        console.print(Text.assemble((f"{count:,} forfeited by ", "red"), (reason, "bold red")))
+
+
+def _elo(value: float) -> str:
+    return f"{value:+.0f}" if math.isfinite(value) else ("+" if value > 0 else "-") + "inf"

@@ -1,0 +1,200 @@
+"""One SQLite file of ours: made when it is not there, brought up to date when it is old, refused when it is not ours.
+
+The file keeps a write-ahead log, so any number of processes may read while one writes; writers wait for each other.
+Every write is one transaction: a process that is killed leaves all of it or nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from meijin.core.errors import MeijinError
+
+APPLICATION = 0x4D4A4752  # "MJGR" in the header of the file: it is ours
+WAIT_SECONDS = 60.0  # for other processes that write
+CHECK_BYTES = 64 << 20  # files up to this size are looked through for damage when they are opened
+
+_MAGIC = b"SQLite format 3\0"
+
+#: One step from a version of the tables to the next: SQL statements.
+Migration = Sequence[str]
+
+
+class Database:
+    """The file and its connection. `migrations` makes the tables: version n is what the first n of them leave."""
+
+    def __init__(self, path: str | Path, migrations: Sequence[Migration], *, create: bool = True):
+        self.path = Path(path)
+        self._migrations = migrations
+        self._create = create
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._owner = -1  # process that opened it: a connection must not be carried through a fork
+        with self.use():
+            pass
+
+    @contextmanager
+    def use(self) -> Iterator[sqlite3.Connection]:
+        """The open file, for this thread alone; errors are told to the user."""
+        with self._lock:
+            try:
+                if self._connection is None or self._owner != os.getpid():
+                    self._connection = self._open()
+                    self._owner = os.getpid()
+                yield self._connection
+            except sqlite3.Error as error:
+                raise MeijinError(f"games database '{self.path}': {error}; {_remedy(error)}") from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is written inside is kept, or none of it; one writer at a time, from the first statement on."""
+        with self.use() as db, _transaction(db):
+            yield db
+
+    def part(self, name: str, migrations: Sequence[Migration]) -> None:
+        """Make or update tables that another module keeps in the same file, with a version of their own."""
+        with self.use() as db:
+            question = "SELECT version FROM parts WHERE name = ?"
+            found = db.execute(question, (name,)).fetchone()
+            if found is None or found[0] != len(migrations):
+                with _transaction(db):
+                    found = db.execute(question, (name,)).fetchone()
+                    version = found[0] if found else 0
+                    if version > len(migrations):
+                        raise self._newer(version, len(migrations), f"{name} ")
+                    _run(db, migrations[version:])
+                    db.execute("INSERT OR REPLACE INTO parts VALUES (?, ?)", (name, len(migrations)))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None and self._owner == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    # ---- opening ----
+
+    def _open(self) -> sqlite3.Connection:
+        known = self._known()
+        if not known and not self._create:
+            raise MeijinError(f"there is no games database '{self.path}'; give the path of one that exists")
+        db = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            if not known:
+                _patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
+            if self._version(db) < len(self._migrations):
+                with _transaction(db):
+                    version = self._version(db)  # nobody else was faster
+                    if version == 0:
+                        db.execute(f"PRAGMA application_id = {APPLICATION}")
+                        db.execute("CREATE TABLE parts (name TEXT PRIMARY KEY, version INTEGER NOT NULL)")
+                    _run(db, self._migrations[version:])
+                    db.execute(f"PRAGMA user_version = {len(self._migrations)}")
+            db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses no commit; a power cut may, the latest
+            db.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _known(self) -> bool:
+        """Whether the file is a database of ours; False when nothing was ever written to it, an error when it is not.
+
+        It is opened only to read, so that what is not ours or is damaged stays as it is.
+        """
+        if self.path.is_dir():
+            raise MeijinError(f"'{self.path}' is a folder; give the path of a file in it")
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            return False
+        with self.path.open("rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                raise MeijinError(f"'{self.path}' is not a database of games; give another path")
+        while True:
+            seen = self._traces()
+            try:
+                return self._looks_known(logged=seen[0])
+            except sqlite3.DatabaseError:
+                if self._traces() == seen:  # else somebody was writing, and what was read was of two moments
+                    raise
+
+    def _traces(self) -> tuple[bool, int, int]:
+        """What changes when somebody uses the file: whether it has a log beside it, its size and its time."""
+        stat = self.path.stat()
+        return Path(f"{self.path}-wal").exists(), stat.st_size, stat.st_mtime_ns
+
+    def _looks_known(self, logged: bool) -> bool:
+        # Without a log beside it the file is complete in itself; SQLite would make one only to read it.
+        uri = f"{self.path.absolute().as_uri()}?mode=ro{'' if logged else '&immutable=1'}"
+        with closing(sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)) as db:
+            db.execute("BEGIN")  # so that all it reads is of one moment, while others may be making the file
+            known = self._version(db) > 0
+            if known and self.path.stat().st_size <= CHECK_BYTES:
+                problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if problem != "ok":
+                    raise sqlite3.DatabaseError(problem)
+            return known
+
+    def _version(self, db: sqlite3.Connection) -> int:
+        """The version of the tables, 0 when there are none; raises when what is there is not ours to use."""
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION:
+            (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if tables or application or version:
+                raise MeijinError(f"'{self.path}' is a database of another program, not of games; give another path")
+        if version > len(self._migrations):
+            raise self._newer(version, len(self._migrations))
+        return int(version)
+
+    def _newer(self, version: int, known: int, what: str = "") -> MeijinError:
+        return MeijinError(
+            f"games database '{self.path}' has {what}format {version}, this program knows formats up to {known}; "
+            "use the newer program that wrote it, or give another path"
+        )
+
+
+def _run(db: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
+    for statements in migrations:
+        for statement in statements:
+            db.execute(statement)
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _patiently(step: Callable[[], object]) -> None:
+    """Repeat what another process may block without SQLite waiting for it: the change to a write-ahead log."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            step()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _remedy(error: sqlite3.Error) -> str:
+    text = str(error)
+    if "unable to open" in text or "readonly" in text:
+        return "give a path in a folder that exists and may be written"
+    if "locked" in text:
+        return "another program keeps it locked"
+    if "disk" in text and "malformed" not in text:
+        return "make room on the disk"
+    return "the file is damaged, and is left as it is: give another path, or move it away"

@@ -1,0 +1,196 @@
+"""What an evaluation is, who makes one, and when training has reached its goal."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from meijin.agents.catalogue import agents, build
+from meijin.arena.match import MatchResult, match
+from meijin.arena.stats import Interval
+from meijin.core.agent import Agent, Limit
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter
+from meijin.core.expression import Call, parse
+from meijin.core.game import Game
+from meijin.core.registry import Registry
+from meijin.core.rng import stream
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an evaluator found."""
+
+    name: str  # the evaluator's expression
+    game: str
+    agent: str
+    value: float
+    interval: Interval  # 95 %
+    games: int  # or positions
+    unit: str = "share"  # "share": of points, positions or games, from 0 to 1; "score": in the game's own
+    goal: float | None = None
+    seconds: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)  # plain JSON
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the goal is reached; None without one."""
+        return None if self.goal is None else self.value >= self.goal
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Who is evaluated, and how."""
+
+    game: Game
+    agent: str  # expression
+    seed: int = 0
+    limit: Limit = field(default_factory=Limit)  # of the agent; opponents have their own
+    workers: int = 0  # processes that play
+    step: Callable[[int, int], None] = lambda done, total: None  # told after each game or position
+
+    def made(self) -> Agent:
+        return build(self.agent, self.game, seed=self.seed)
+
+    def play(self, names: Sequence[str], games: int, **options: Any) -> MatchResult:
+        """A match of these agents, the first of which is the one evaluated."""
+        done = itertools.count(1)
+        limits = (self.limit, *(Limit() for _ in names[1:]))
+        return match(
+            self.game, names, games, self.seed, limits if self.limit != Limit() else Limit(),
+            on_game=lambda record: self.step(next(done), games), workers=self.workers, **options,
+        )  # fmt: skip
+
+
+class Evaluator(ABC):
+    """One way to evaluate agents. `name` is the expression that makes it again."""
+
+    name: str = "evaluator"
+    goal: float | None = None
+
+    def unfit(self, game: Game) -> str | None:
+        """Why it cannot be used in that game; None when it can."""
+        return None
+
+    @abstractmethod
+    def measure(self, trial: Trial) -> Evaluation:
+        """Evaluate the agent; `evaluate` fills in what all evaluations have in common."""
+
+
+evaluators: Registry[Evaluator] = Registry("evaluator", "meijin.evaluators")
+
+
+def evaluator(expression: str | Call) -> Evaluator:
+    """The evaluator of an expression such as `vs(random, games=200, goal=0.9)`."""
+    call = parse(expression) if isinstance(expression, str) else expression
+    try:
+        made = evaluators.make(call)
+    except TypeError as error:
+        raise BadParameter(f"{call}: {error}") from error
+    made.name = str(call)
+    return made
+
+
+def evaluate(
+    game: Game | str,
+    agent: str | Agent,
+    by: str | Evaluator,
+    *,
+    seed: int = 0,
+    limit: Limit = Limit(),  # noqa: B008 - frozen
+    workers: int = 0,
+    step: Callable[[int, int], None] = lambda done, total: None,
+) -> Evaluation:
+    """Evaluate an agent, named or at hand; one at hand, such as a net in training, plays in this process.
+
+    Equal arguments give equal evaluations, whatever the number of workers, unless a clock decides.
+    """
+    game = make(game) if isinstance(game, str) else game
+    by = evaluator(by) if isinstance(by, str) else by
+    if why := by.unfit(game):
+        raise BadParameter(f"{by.name} does not fit {game}: {why}")
+    with _named(agent) as name:
+        build(name, game)  # finds mistakes before any game
+        began = time.perf_counter()
+        found = by.measure(Trial(game, name, seed, limit, workers if isinstance(agent, str) else 0, step))
+    return replace(
+        found,
+        name=by.name,
+        agent=agent if isinstance(agent, str) else agent.name,
+        goal=by.goal,
+        seconds=time.perf_counter() - began,
+    )
+
+
+@contextmanager
+def _named(agent: str | Agent) -> Iterator[str]:
+    """An expression for the agent, inside the block."""
+    if isinstance(agent, str):
+        yield agent
+        return
+    given, name = agent, agent.name
+    expression = f"evaluated-{id(agent):x}"
+    agents.register(expression, lambda: given)
+    try:
+        yield expression
+    finally:
+        del agents._entries[expression]
+        agent.name = name  # `build` calls agents as they are named
+
+
+class Goal:
+    """Counts how often in a row every evaluation with a goal reached it; done after `times` times.
+
+    `streak` is all there is to remember when training is interrupted.
+    """
+
+    def __init__(self, times: int = 1, streak: int = 0):
+        self.times, self.streak = at_least_one("times", times), streak
+
+    @property
+    def done(self) -> bool:
+        return self.streak >= self.times
+
+    def update(self, *found: Evaluation) -> bool:
+        """Take in the evaluations made at one moment; returns whether the goal is reached for good."""
+        goals = [evaluation.reached for evaluation in found if evaluation.reached is not None]
+        self.streak = self.streak + 1 if goals and all(goals) else 0
+        return self.done
+
+
+# ---- parts of evaluators ----
+
+
+def evaluation(
+    trial: Trial, value: float, interval: Interval, games: int, details: dict[str, Any], unit: str = "share"
+) -> Evaluation:
+    return Evaluation("", str(trial.game), "", value, interval, games, unit, details=details)
+
+
+def agent_name(what: str, named: Any) -> str:
+    if not isinstance(named, Call | str):
+        raise BadParameter(f"{what}={named!r}: name an agent, such as random or mcts(simulations=500)")
+    return str(parse(named) if isinstance(named, str) else named)
+
+
+def at_least_one(what: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadParameter(f"{what}={value!r}: give a whole number, 1 or more")
+    return value
+
+
+def goal_value(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise BadParameter(f"goal={value!r}: give the value that is good enough, such as 0.9")
+    return float(value)
+
+
+def seed_of(seed: int, number: int) -> int:
+    return int(stream(seed, number)[0]) >> 1

@@ -1,0 +1,109 @@
+"""Files of games: JSON lines, SGF, PGN-like, and USI and KIF for minishogi.
+
+    for record in read("games.sgf"): ...
+    write(store.games(event="cup"), "cup.jsonl")
+
+What is read has been replayed by the rules; a file that is damaged, truncated or wrong raises a `FormatError` with its
+name and line. What is written appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+from meijin.arena.formats import jsonl, kif, pgn, sgf, usi
+from meijin.arena.formats.common import FormatError, Source
+from meijin.arena.record import GameRecord
+from meijin.core.errors import BadParameter, MeijinError, suggest
+
+__all__ = ["FORMATS", "FormatError", "format_of", "read", "under", "write", "write_to"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    read: Callable[[Source], Iterator[GameRecord]]
+    write: Callable[[Iterable[GameRecord], TextIO], int]
+    suffixes: tuple[str, ...]
+
+
+FORMATS = {
+    name: Format(module.read, module.write, module.SUFFIXES)
+    for name, module in (("jsonl", jsonl), ("sgf", sgf), ("pgn", pgn), ("usi", usi), ("kif", kif))
+}
+
+
+def format_of(path: Path, name: str | None = None) -> Format:
+    """The format of that name, or else the one that the file's name ends for."""
+    if name is not None:
+        if name not in FORMATS:
+            raise BadParameter(f"unknown format '{name}'{suggest(name, FORMATS)}; known: {', '.join(FORMATS)}")
+        return FORMATS[name]
+    for found in FORMATS.values():
+        if path.suffix.lower() in found.suffixes:
+            return found
+    endings = ", ".join(ending for found in FORMATS.values() for ending in found.suffixes)
+    raise BadParameter(f"'{path}' does not end like a file of games ({endings}); name its format: {', '.join(FORMATS)}")
+
+
+def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
+    """The games of a file, one after the other, each replayed by its rules."""
+    path = Path(path)
+    if not path.is_file():
+        raise MeijinError(f"there is no file '{path}'")
+    return _told(format_of(path, format).read(Source(path)), path)
+
+
+def _told(records: Iterator[GameRecord], path: Path) -> Iterator[GameRecord]:
+    try:
+        yield from records
+    except OSError as error:
+        raise FormatError(f"{path}: {error.strerror}") from None
+
+
+def write(records: Iterable[GameRecord], path: str | Path, format: str | None = None) -> int:
+    """Write games to a file, which replaces what was there once all are written; returns how many."""
+    path = Path(path)
+    chosen = format_of(path, format)
+    if not path.absolute().parent.is_dir():
+        raise MeijinError(f"there is no folder '{path.parent}' for '{path.name}'")
+    handle, part = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:  # noqa: PTH123 - a handle
+            count = chosen.write(records, file)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(part).chmod(0o666 & ~_umask())
+        Path(part).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(part).unlink()
+        raise
+    return count
+
+
+def write_to(records: Iterable[GameRecord], file: TextIO, format: str) -> int:
+    """Write games to an open text file, such as the standard output."""
+    return format_of(Path(), format).write(records, file)
+
+
+def under(event: str, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
+    """Put games that belong to no event under this one, numbered as they come; the others stay as they are."""
+    number = 0
+    for record in records:
+        if record.task.event:
+            yield record
+        else:
+            yield replace(record, task=replace(record.task, event=event, number=number))
+            number += 1
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

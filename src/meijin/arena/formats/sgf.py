@@ -1,0 +1,201 @@
+"""SGF, the Smart Game Format FF[4]: Go, Othello, Gomoku and Hex as the standard has them, every other game too.
+
+The standard properties say what other programs can show: players, result, date, size, komi, handicap stones, moves and
+comments. What they cannot say is in private properties, which other programs keep or ignore:
+
+    MJ[{...}]   in the root: all that a record holds besides moves and notes, as JSON
+    MN[{...}]   in a node: time, value and analysis of its move, as JSON
+    MC[d3]      in a node: an outcome of chance
+    MV[2:d3]    in a node: a move of seat 2, in games of more than two seats
+
+Seat 0 is black and seat 1 white. Files of other programs have no MJ; they are read where the game is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO
+
+from meijin import __version__
+from meijin.arena.formats.common import Draft, Ply, Rules, Source, finish
+from meijin.arena.formats.fields import describe, describe_note, read_note
+from meijin.arena.formats.jsonl import parse
+from meijin.arena.formats.sgf_foreign import read_foreign
+from meijin.arena.formats.sgf_points import letters, move_of, point_of
+from meijin.arena.formats.sgf_text import Node, games, prop
+from meijin.arena.record import GameRecord, MoveNote
+from meijin.core.errors import MeijinError
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.moves import Move
+from meijin.core.state import State
+from meijin.games.go import handicap_cells, margin
+
+SUFFIXES = (".sgf",)
+
+#: Numbers of the standard. A game that has none gets one far above those, so that nobody takes it for Go.
+NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "hex": 11}
+UNLISTED = 1000
+
+COLOURS = ("B", "W")  # [seat]
+
+
+# ---- writing ----
+
+
+def write(records: Iterable[GameRecord], file: TextIO) -> int:
+    rules, count = Rules(), 0
+    for record in records:
+        line = rules.line(record)
+        walk = rules.walk(record.task.game)
+        for _, move in line:
+            walk.play(int(move))
+        lead = None
+        if walk.game.name == "go" and walk.turn == OVER and record.ending == "rules":
+            lead = margin(State(walk.game, walk.states[0]))
+        file.write(_written(record, walk.game, line, lead))
+        count += 1
+    return count
+
+
+def _written(record: GameRecord, game: Game, line: list[tuple[int, Move]], lead: float | None) -> str:
+    nodes = [_root(record, game, lead)]
+    notes = record.notes or (None,) * len(line)
+    nodes += [_node(game, turn, move, note) for (turn, move), note in zip(line, notes, strict=True)]
+    # A few moves on a text line: short lines survive mail, and diffs are readable.
+    rows, row = [], ""
+    for node in nodes:
+        if row and len(row) + len(node) > 100:
+            rows.append(row)
+            row = ""
+        row += node
+    return "(" + "\n".join([*rows, row]) + ")\n"
+
+
+def _root(record: GameRecord, game: Game, lead: float | None) -> str:
+    task = record.task
+    said: dict[str, list[str]] = {
+        "FF": ["4"],
+        "GM": [str(NUMBERS.get(game.name, UNLISTED))],
+        "CA": ["UTF-8"],
+        "AP": [f"Meijin:{__version__}"],
+    }
+    if game.board.grid and game.board.grid[0] == game.board.grid[1]:
+        said["SZ"] = [str(game.board.grid[0])]
+    for name, agent in zip(("PB", "PW"), task.agents, strict=False):
+        said[name] = [_simple(agent)]
+    if game.name == "go":
+        said["KM"] = [f"{game.params['komi']:g}"]
+        if game.params["handicap"]:
+            said["HA"] = [str(game.params["handicap"])]
+            said["AB"] = [letters(game, cell) for cell in handicap_cells(game.params["size"], game.params["handicap"])]
+        said["RU"] = ["Japanese" if game.params["scoring"] == "territory" else "Chinese"]
+    if game.seats == 2:
+        said["RE"] = [_result(record, lead)]
+    if record.began[:10]:
+        said["DT"] = [_simple(record.began[:10])]
+    if task.event:
+        said["EV"] = [_simple(task.event)]
+        said["RO"] = [str(task.round + 1)]
+    if record.reason:
+        said["GC"] = [record.reason]
+    said["MJ"] = [json.dumps(describe(record), ensure_ascii=False, allow_nan=False)]
+    return ";" + "".join(prop(name, values) for name, values in said.items())
+
+
+def _simple(text: str) -> str:
+    """SimpleText has no line breaks."""
+    return " ".join(text.split())
+
+
+def _result(record: GameRecord, lead: float | None) -> str:
+    black, white = record.scores
+    if record.ending == "cap" and black == white:
+        return "?" if "no result" in record.reason else "0"
+    if black == white:
+        return "0"
+    winner = "B" if black > white else "W"
+    if record.ending == "forfeit":
+        return f"{winner}+F"
+    return f"{winner}+{abs(lead):g}" if lead else f"{winner}+"
+
+
+def _node(game: Game, turn: int, move: Move, note: MoveNote | None) -> str:
+    if turn == CHANCE:
+        made = prop("MC", [move.name])
+    elif game.seats > 2:
+        made = prop("MV", [f"{turn}:{move.name}"])
+    else:
+        made = prop(COLOURS[turn], [point_of(game, move)])
+    if note is None:
+        return f";{made}"
+    said = describe_note(note)
+    comment = _comment(said)
+    return f";{made}" + (prop("C", [comment]) if comment else "") + prop("MN", [json.dumps(said, ensure_ascii=False)])
+
+
+def _comment(said: dict[str, object]) -> str:
+    """What a person wants to know of a note."""
+    parts = []
+    if isinstance(values := said.get("value"), list):
+        parts.append("value " + " ".join(f"{v:+.3f}" if isinstance(v, int | float) else str(v) for v in values))
+    if isinstance(seconds := said.get("seconds"), int | float):
+        parts.append(f"{seconds:.2f} s")
+    return ", ".join(parts)
+
+
+# ---- reading ----
+
+
+def read(source: Source) -> Iterator[GameRecord]:
+    rules = Rules()
+    for nodes in games(source):
+        root = nodes[0].properties
+        yield _own(nodes, source, rules) if "MJ" in root else read_foreign(nodes, source, rules)
+
+
+def _own(nodes: list[Node], source: Source, rules: Rules) -> GameRecord:
+    said = parse(nodes[0].properties["MJ"][0], nodes[0].line, source)
+    try:
+        if not isinstance(said.get("game"), str):
+            raise MeijinError("MJ: 'game' is missing")
+        game = rules.walk(said["game"]).game
+    except MeijinError as error:
+        source.fail(nodes[0].line, str(error))
+    draft = Draft(nodes[0].line, said)
+    for node in nodes[1:]:
+        draft.plies += _plies(node, game, source)
+        draft.noted = draft.noted or "MN" in node.properties
+    return finish(draft, source, rules)
+
+
+def _plies(node: Node, game: Game, source: Source) -> list[Ply]:
+    found = []
+    readers: dict[str, Callable[[str], tuple[int, int | str]]] = {
+        "MC": lambda value: (CHANCE, value),
+        "MV": _seated,
+        "B": lambda value: (0, move_of(game, value)),
+        "W": lambda value: (1, move_of(game, value)),
+    }
+    for name, reader in readers.items():
+        for value in node.properties.get(name, ()):
+            try:
+                turn, move = reader(value)
+            except MeijinError as error:
+                source.fail(node.line, f"{name}[{value[:40]}]: {error}")
+            found.append(Ply(move, node.line, turn, text=value or "pass"))
+    if len(found) > 1:
+        source.fail(node.line, "a node with more than one move")
+    if found and "MN" in node.properties:
+        try:
+            found[0].note = read_note(parse(node.properties["MN"][0], node.line, source))
+        except MeijinError as error:
+            source.fail(node.line, str(error))
+    return found
+
+
+def _seated(value: str) -> tuple[int, str]:
+    seat, _, move = value.partition(":")
+    if not seat.isdecimal() or len(seat) > 2:
+        raise MeijinError("expected a seat and a move, such as 2:d3")
+    return int(seat), move

@@ -1,0 +1,179 @@
+"""How a game is packed into a row of a store, and unpacked again.
+
+A move is a number of seven bits a byte, low bits first, with the high bit set on all bytes but its last. So two games
+begin with the same moves exactly if their blobs begin with the same bytes, and most moves take one byte.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from meijin.arena.record import ENDINGS, GameRecord, MoveNote
+from meijin.core.errors import BadParameter, MeijinError
+
+INDEXED = 16  # bytes of the moves that the index of openings holds
+MOST_BYTES = 5  # of one move: enough for 32 bits
+UNPACKED = 64 << 20  # bytes that a packed text may grow to
+
+
+def check(record: GameRecord) -> None:
+    """Raise for a record that says what no game can be like."""
+    task, seats = record.task, len(record.task.agents)
+    which = f"game {task.number}" + (f" of '{task.event}'" if task.event else "")
+    for ok, problem in (
+        (seats >= 1, "it has no agents"),
+        (len(record.scores) == seats, f"it has {len(record.scores)} scores for {seats} seats"),
+        (not any(math.isnan(score) for score in record.scores), f"its scores {record.scores} are not numbers"),
+        (record.ending in ENDINGS, f"its ending '{record.ending}' is none of {', '.join(ENDINGS)}"),
+        (record.forfeit is None or 0 <= record.forfeit < seats, f"it has no seat {record.forfeit} to forfeit"),
+        (record.moves[: len(task.opening)] == task.opening, "its moves do not begin with its opening"),
+        (all(0 <= move < 1 << 32 for move in record.moves), "its moves are not numbers from 0 up"),
+        (not record.notes or len(record.notes) == record.plies, f"{len(record.notes)} notes, {record.plies} plies"),
+        (not task.limits or len(task.limits) == seats, f"it has {len(task.limits)} limits for {seats} seats"),
+        (all(-(1 << 63) <= n < 1 << 63 for n in (task.number, task.round)), "its number has more than 63 bits"),
+    ):
+        if not ok:
+            raise BadParameter(f"{which} ({task.game}): {problem}")
+
+
+def outcomes(scores: Sequence[float]) -> tuple[int | None, ...]:
+    """[seat] -> 1 for the highest score alone, 0 where it is shared, -1 below it; None without anybody to beat."""
+    if len(scores) < 2:
+        return (None,) * len(scores)
+    best = max(scores)
+    shared = sum(score == best for score in scores) > 1
+    return tuple(-1 if score < best else 0 if shared else 1 for score in scores)
+
+
+class Packed:
+    """A record as it is written: small, checked, and ready before the file is touched."""
+
+    __slots__ = ("analyses", "columns", "notes", "results", "scores", "task")
+
+    def __init__(self, record: GameRecord) -> None:
+        check(record)
+        self.task, self.scores, self.results = record.task, record.scores, outcomes(record.scores)
+        limits = [[limit.seconds, limit.simulations, limit.depth] for limit in record.task.limits]
+        self.columns = (
+            json.dumps(limits) if limits else None,
+            len(record.task.opening),
+            moves(record.moves),
+            record.plies,
+            record.ending,
+            record.forfeit,
+            record.reason,
+            record.began,
+            record.seconds,
+            json.dumps(record.headers) if record.headers else None,
+        )
+        self.notes = notes(record.notes)
+        self.analyses = analyses(record.notes)
+
+
+# ---- moves ----
+
+
+def moves(line: Iterable[int]) -> bytes:
+    line = [int(move) for move in line]
+    if all(move < 128 for move in line):
+        return bytes(line)
+    packed = bytearray()
+    for move in line:
+        while move >= 128:
+            packed.append(move & 127 | 128)
+            move >>= 7
+        packed.append(move)
+    return bytes(packed)
+
+
+def unpack(packed: bytes) -> tuple[int, ...]:
+    line, move, shift = [], 0, 0
+    for byte in packed:
+        move |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            line.append(move)
+            move = shift = 0
+    if shift:
+        raise MeijinError("a game's moves end in the middle of a move; the database is damaged")
+    return tuple(line)
+
+
+def move_at(blob: str, at: int) -> str:
+    """SQL for the bytes of the move that begins at byte `at` (counted from 1) of a blob."""
+    cases = [
+        f"WHEN substr({blob}, {at + n - 1}, 1) < x'80' THEN substr({blob}, {at}, {n})" for n in range(1, MOST_BYTES)
+    ]
+    return f"CASE {' '.join(cases)} ELSE substr({blob}, {at}, {MOST_BYTES}) END"
+
+
+def seed(number: int) -> int | str:
+    """SQLite's integers have 63 bits and a sign; what is larger is kept as text."""
+    return number if -(1 << 63) <= number < 1 << 63 else str(number)
+
+
+# ---- notes ----
+
+
+def notes(given: Sequence[MoveNote]) -> bytes | None:
+    """Times and values of all plies; None without notes. Analyses are packed apart, as few games have any.
+
+    The first byte is 1 plus the length of the values. The numbers of a ply follow, its time first, in 8 bytes each;
+    what was not noted is nan. Notes that this cannot say (nan as a value, values of several lengths) are JSON, after 0.
+    """
+    if not given:
+        return None
+    seats = max(len(note.value) if note.value is not None else 0 for note in given)
+    blank = (math.nan,) * seats
+    numbers: list[float] = []
+    for note in given:
+        values = blank if note.value is None else note.value
+        numbers += [math.nan if note.seconds is None else note.seconds, *values]
+    said = sum((note.seconds is not None) + len(note.value or ()) for note in given)
+    plain = len(numbers) == len(given) * (1 + seats) and sum(map(math.isnan, numbers)) == len(numbers) - said
+    if plain and seats < 255:
+        return bytes([1 + seats]) + zlib.compress(struct.pack(f"<{len(numbers)}d", *numbers), 1)
+    return b"\0" + _squeeze([[note.seconds for note in given], [note.value for note in given]])
+
+
+def analyses(given: Sequence[MoveNote]) -> list[tuple[int, bytes]]:
+    """(ply, packed analysis) of the plies that have one."""
+    return [(ply, _squeeze(note.analysis)) for ply, note in enumerate(given) if note.analysis is not None]
+
+
+def unpack_notes(packed: bytes | None, extras: Iterable[tuple[int, bytes]]) -> tuple[MoveNote, ...]:
+    if packed is None:
+        return ()
+    by_ply = {ply: json.loads(_expand(blob)) for ply, blob in extras}
+    if packed[:1] == b"\0":
+        seconds, values = json.loads(_expand(packed[1:]))
+        return tuple(
+            MoveNote(time, None if value is None else tuple(value), by_ply.get(ply))
+            for ply, (time, value) in enumerate(zip(seconds, values, strict=True))
+        )
+    width, raw = packed[0], _expand(packed[1:])
+    found = []
+    for ply, (time, *value) in enumerate(struct.iter_unpack(f"<{width}d", raw)):
+        noted = value and not math.isnan(value[0])
+        found.append(MoveNote(None if math.isnan(time) else time, tuple(value) if noted else None, by_ply.get(ply)))
+    return tuple(found)
+
+
+def _squeeze(value: Any) -> bytes:
+    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 1)
+
+
+def _expand(packed: bytes) -> bytes:
+    try:
+        machine = zlib.decompressobj()
+        text = machine.decompress(packed, UNPACKED)
+        if not machine.eof:
+            raise ValueError("it is cut off or too large")
+        return text
+    except (zlib.error, ValueError) as error:
+        raise MeijinError(f"the notes of a game cannot be read ({error}); the database is damaged") from None

@@ -1,0 +1,339 @@
+"""One game: a `Task` in, a `GameRecord` out.
+
+What an agent does wrong ends its game and nothing else: an exception, an answer that is no legal move, or one that
+takes too long is a forfeit, which the record names. What a game's rules do wrong is an error and raises.
+
+A game depends on its task alone. Agents are made anew for it, with a seed from the task's seed, its number and the
+seat, so that nothing is left of the game before. An agent that names its own seed (`mcts(seed=7)`) draws from that and
+the number of the game instead. Chance draws from the task's seed: tasks with equal seeds get equal chances.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import operator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import numpy as np
+
+from meijin.agents.catalogue import build
+from meijin.arena.judges import PlayRules, Scores, forfeited
+from meijin.arena.record import GameRecord, MoveNote, Task
+from meijin.core import compile as compiling
+from meijin.core.agent import Agent, Analysis, Limit
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter, IllegalMove, MeijinError, RuleError, UnknownName
+from meijin.core.expression import Call, parse
+from meijin.core.game import Game
+from meijin.core.moves import Move
+from meijin.core.rng import stream
+from meijin.core.state import State
+
+T = TypeVar("T")
+
+NOBODY = -1  # on move, while rules, chance or a judge are at work
+
+
+class Monitor:
+    """The clock of the agent on move. One lasts for many games; a pool puts it where another process can look."""
+
+    def __init__(self) -> None:
+        self.settled: set[tuple[Game, str]] = set()  # agents that have moved in this process
+        self.began = 0.0  # when the agent was asked, later by the time that compiling took since
+
+    def start(self, seat: int, allowed: float) -> None:
+        """The agent of that seat is asked, and has so many seconds."""
+        self.began = time.monotonic()
+
+    def stop(self) -> float:
+        """It has answered; returns the seconds it took, without those of compiling."""
+        return time.monotonic() - self.began
+
+    def moved(self, moves: Sequence[int]) -> None:
+        """These are the moves of the game so far."""
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Code is compiled inside the block: that is not the agent's time."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.began += time.monotonic() - began
+
+    @contextmanager
+    def installed(self) -> Iterator[Monitor]:
+        """Inside the block, the monitor is told of compiling."""
+        before = compiling.on_compile
+
+        def both(name: str) -> AbstractContextManager[Any]:
+            return _nested(before(name), self.compiling())
+
+        compiling.on_compile = both
+        try:
+            yield self
+        finally:
+            compiling.on_compile = before
+
+
+@contextmanager
+def _nested(outer: AbstractContextManager[Any], inner: AbstractContextManager[Any]) -> Iterator[None]:
+    with outer, inner:
+        yield
+
+
+class Forfeit(Exception):
+    """An agent did what ends its game."""
+
+    def __init__(self, seat: int, reason: str):
+        super().__init__(reason)
+        self.seat, self.reason = seat, reason
+
+
+def play_task(
+    task: Task,
+    *,
+    rules: PlayRules = PlayRules(),  # noqa: B008 - frozen
+    game: Game | None = None,
+    monitor: Monitor | None = None,
+) -> GameRecord:
+    """Play a game to its end. `game`: that of the task, where it is at hand already.
+
+    In this process an agent that never answers is waited for; `pool.play_tasks` ends it.
+    """
+    game = make(task.game) if game is None else game
+    if monitor is None:
+        with Monitor().installed() as monitor:
+            return _Table(task, rules, game, monitor).play()
+    return _Table(task, rules, game, monitor).play()
+
+
+def no_answer(rules: PlayRules) -> str:
+    return f"no answer within {rules.patience:g} s"
+
+
+def forfeit_record(task: Task, game: Game, seat: int, reason: str, moves: Sequence[int]) -> GameRecord:
+    """The record of a game that the seat forfeited; the reason names its agent."""
+    return GameRecord(task, tuple(moves), forfeited(game, seat), "forfeit", seat, f"{task.agents[seat]}: {reason}")
+
+
+def now() -> str:
+    """This moment as records give it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class _Table:
+    """A game while it is played."""
+
+    def __init__(self, task: Task, rules: PlayRules, game: Game, monitor: Monitor):
+        if len(task.agents) != game.seats:
+            raise BadParameter(f"{game} has {game.seats} seats; name that many agents, not {len(task.agents)}")
+        if task.limits and len(task.limits) != game.seats:
+            raise BadParameter(f"{game} has {game.seats} seats; give that many limits, not {len(task.limits)}")
+        self.task, self.rules, self.game, self.monitor = task, rules, game, monitor
+        self.patience = math.inf if rules.patience is None else rules.patience
+        self.began, self._start = now(), time.perf_counter()
+        self.notes: list[MoveNote] = []
+        self.views: list[tuple[int, Scores]] = []  # (mover, its value) of the plies with one, in a row
+        try:
+            self.state = State(game).play_line(task.opening)
+        except MeijinError as error:
+            raise type(error)(f"the opening of game {task.number}: {error}") from None
+        self.moves = list(task.opening)
+
+    def play(self) -> GameRecord:
+        try:
+            scores, ending, reason = self._play()
+        except Forfeit as forfeit:
+            record = forfeit_record(self.task, self.game, forfeit.seat, forfeit.reason, self.moves)
+        else:
+            record = GameRecord(self.task, tuple(self.moves), scores, ending, None, reason)
+        self._fill_notes()
+        seconds = time.perf_counter() - self._start
+        return replace(record, notes=tuple(self.notes), began=self.began, seconds=seconds)
+
+    def _play(self) -> tuple[Scores, str, str]:
+        """Scores, ending and reason; or `Forfeit`."""
+        state, rules, chance = self.state, self.rules, stream(self.task.seed)
+        self.monitor.moved(self.moves)
+        agents = [self._seated(seat) for seat in range(self.game.seats)]
+        limits = self.task.limits or (Limit(),) * self.game.seats
+        while True:
+            if state.is_chance:
+                state.roll(chance)
+                self.moves = list(map(int, state.history))
+                self.monitor.moved(self.moves)
+            if state.is_over:
+                return state.scores, "rules", ""
+            if (ruling := self._ruling()) is not None:
+                return ruling
+            seat = state.turn
+            move, note = self._answer(agents[seat], seat, limits[seat])
+            try:
+                state.play(move)
+            except IllegalMove:
+                shown = self.game.moves[move].name if 0 <= move < self.game.num_moves else str(move)[:40]
+                raise Forfeit(seat, f"the move {shown} is not legal") from None
+            if rules.notes != "none":
+                self._fill_notes()
+                self.notes.append(note)
+            self.moves.append(move)
+            self.monitor.moved(self.moves)
+            self.monitor.settled.add((self.game, self.task.agents[seat]))
+
+    def _fill_notes(self) -> None:
+        """Plies that no agent chose, of the opening and of chance, have empty notes."""
+        if self.rules.notes != "none":
+            self.notes += [MoveNote()] * (len(self.moves) - len(self.notes))
+
+    def _ruling(self) -> tuple[Scores, str, str] | None:
+        """Where a judge ends the game."""
+        cap, agreement, perfect = self.rules.cap, self.rules.agreement, self.rules.perfect
+        if cap is not None and len(self.moves) >= cap.plies:
+            return cap.ruling(self.state), "cap", f"cut at {cap.plies} plies"
+        if agreement is not None and (agreed := agreement.ruling(self.game, self.views)):
+            return agreed[0], "judged", agreed[1]
+        begun = len(self.moves) > len(self.task.opening) and len(self.moves) >= (perfect.after if perfect else 0)
+        if perfect is not None and begun and (known := perfect.ruling(self.state)):
+            return known[0], "judged", known[1]
+        return None
+
+    # ---- what agents do ----
+
+    def _seated(self, seat: int) -> Agent:
+        call = parse(self.task.agents[seat])
+        allowed = self.patience + self.rules.settle
+        try:
+            return self._ask(seat, allowed, lambda: _made(call, self.game, self.task, seat))[0]
+        except Forfeit as forfeit:
+            if isinstance(forfeit.__cause__, UnknownName):  # a name that was never right is nobody's forfeit
+                raise forfeit.__cause__ from None
+            raise
+
+    def _answer(self, agent: Agent, seat: int, limit: Limit) -> tuple[int, MoveNote]:
+        """The agent's move and what is kept of it."""
+        wants = self.rules.notes == "analyses" or self.rules.agreement is not None
+        state = self.state.copy()  # whatever an agent does with it
+        allowed = self.patience
+        if (self.game, self.task.agents[seat]) not in self.monitor.settled:
+            allowed += self.rules.settle
+
+        def answer() -> tuple[Any, Analysis | None]:
+            if not wants:
+                return agent.act(state, limit), None
+            analysis = agent.analyse(state, limit)
+            return analysis.best, analysis
+
+        (said, analysis), seconds = self._ask(seat, allowed, answer)
+        try:
+            if isinstance(said, bool | np.bool_):
+                raise TypeError
+            move = operator.index(said)
+        except TypeError:
+            raise Forfeit(seat, f"answered {_short(said)}, which is no move") from None
+        if analysis is None:
+            return move, MoveNote(seconds)
+        value = _value(analysis.value, self.game.seats)
+        if value is None:
+            self.views.clear()
+        else:
+            self.views.append((seat, value))
+        kept = self._ask(seat, allowed, lambda: plain(analysis))[0] if self.rules.notes == "analyses" else None
+        return move, MoveNote(seconds, value, kept)
+
+    def _ask(self, seat: int, allowed: float, call: Callable[[], T]) -> tuple[T, float]:
+        """What an agent's code returns, and how long it took; or `Forfeit`."""
+        self.monitor.start(seat, allowed)
+        try:
+            answer = call()
+        except RuleError:  # not the agent's fault
+            self.monitor.stop()
+            raise
+        except BaseException as error:
+            self.monitor.stop()
+            # In a worker nobody presses Ctrl-C; there it is the agent's own.
+            if isinstance(error, KeyboardInterrupt | GeneratorExit) and multiprocessing.parent_process() is None:
+                raise
+            raise Forfeit(seat, f"failed with {_described(error)}") from error
+        seconds = self.monitor.stop()
+        if seconds > allowed:
+            raise Forfeit(seat, no_answer(self.rules))
+        return answer, seconds
+
+
+def _made(call: Call, game: Game, task: Task, seat: int) -> Agent:
+    own = call.kwargs.get("seed")
+    if isinstance(own, int):
+        agent = build(call, game)
+        agent.seed(_seed(own, task.number))
+        return agent
+    return build(call, game, seed=_seed(task.seed, 1 + task.number * game.seats + seat))
+
+
+def _seed(seed: int, index: int) -> int:
+    """Unrelated seeds for different indices."""
+    return int(stream(seed, index)[0]) >> 1
+
+
+def _value(value: Any, seats: int) -> Scores | None:
+    """The value vector an agent gave, if it is one."""
+    try:
+        found = tuple(float(v) for v in value)
+    except (TypeError, ValueError):
+        return None
+    return found if len(found) == seats and all(map(math.isfinite, found)) else None
+
+
+def plain(analysis: Analysis) -> dict[str, Any]:
+    """An analysis as JSON takes it; moves by their names, values per seat."""
+
+    def name(move: int) -> str:
+        return move.name if isinstance(move, Move) else str(move)
+
+    def number(value: float | None) -> float | None:
+        return None if value is None or not math.isfinite(value) else float(value)
+
+    def numbers(value: Sequence[float] | None) -> list[float | None] | None:
+        return None if value is None else [number(v) for v in value]
+
+    return {
+        "turn": int(analysis.turn),
+        "value": numbers(analysis.value),
+        "proven": bool(analysis.proven),
+        "simulations": int(analysis.simulations),
+        "nodes": int(analysis.nodes),
+        "depth": int(analysis.depth),
+        "seconds": number(analysis.seconds),
+        "note": str(analysis.note),
+        "moves": [
+            {
+                "move": name(info.move),
+                "visits": None if info.visits is None else int(info.visits),
+                "prior": number(info.prior),
+                "value": numbers(info.value),
+                "proven": bool(info.proven),
+                "pv": [name(step) for step in info.pv],
+            }
+            for info in analysis.moves
+        ],
+    }
+
+
+def _described(error: BaseException) -> str:
+    """An exception on one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+def _short(said: Any) -> str:
+    try:
+        text = " ".join(repr(said).split())
+    except Exception:  # even its repr is broken
+        text = f"a {type(said).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,378 @@
+"""Many games over worker processes, watched from outside.
+
+    for record in play_tasks(tasks, workers=2, rules=PlayRules(patience=5)):
+        ...
+
+Each worker plays one game after another and says in shared memory which seat has been thinking since when. An agent
+that hangs is ended from here, together with its process and whatever that started; one that ends its process (a crash
+of native code, `os._exit`) is noticed at once. Either is a forfeit of the seat on move. The worker is replaced, and
+games that were waiting for it go to others. Games it had finished but not yet handed over, a few milliseconds' worth,
+are played again, which by the law of tasks comes to the same.
+
+What agents print goes nowhere. The clock of a move stands still while code is compiled, and the first move of an agent
+in a process has `PlayRules.settle` seconds more.
+
+With `workers=0` games are played in this process: quick to start and good for debugging, but an agent that hangs or
+ends the process does so to the caller. Workers start by `forkserver` where there is one, else `spawn`, so that threads
+in this process do no harm. They know the games and agents of installed packages, of files read by `load_file`, of
+imported modules and, behind `if __name__ == "__main__":`, of the script that runs; not those of a notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from multiprocessing import connection
+from multiprocessing.context import BaseContext
+from types import TracebackType
+from typing import Any
+
+from meijin.agents.catalogue import agents
+from meijin.arena.judges import PlayRules
+from meijin.arena.play import NOBODY, Monitor, forfeit_record, no_answer, play_task
+from meijin.arena.record import GameRecord, Task
+from meijin.arena.worker import (
+    ALLOWED,
+    BEGAN,
+    COMPILING,
+    PLIES,
+    SEAT,
+    SERIAL,
+    STARTED,
+    Blackboard,
+    Failure,
+    Setup,
+    work,
+)
+from meijin.core import compile as compiling
+from meijin.core.catalogue import games, make
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
+
+GRACE = 0.25  # seconds after which a worker that did not end an overdue move itself is ended
+CHUNK_SECONDS = 0.05  # of play handed to a worker at a time
+MOST_AT_ONCE = 64  # games handed to a worker at a time, however quick: they fit in the buffer of a pipe
+LOOK = 0.5  # seconds between looks at what workers do, at most
+FROM_OUTSIDE = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"}  # how processes end that did nothing wrong
+
+Numbered = tuple[int, Task]  # in the order of the tasks
+
+
+def play_tasks(
+    tasks: Iterable[Task],
+    *,
+    workers: int = 0,
+    rules: PlayRules = PlayRules(),  # noqa: B008 - frozen
+    ordered: bool = False,
+    game: Game | None = None,
+) -> Generator[GameRecord, None, None]:
+    """Play tasks and yield their records as they finish, or with `ordered` in the order of the tasks.
+
+    Tasks are taken as they are needed, so there may be any number. Closing the generator ends the workers. `game`:
+    that of all the tasks, which with `workers=0` need not have a name then.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 1024:
+        raise BadParameter(f"workers={workers!r}: give the number of processes, or 0 to play in this one")
+    if workers == 0:
+        yield from _play_here(tasks, rules, game)
+        return
+    with Pool(workers, rules) as pool:
+        yield from pool.play(tasks, ordered=ordered)
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _play_here(tasks: Iterable[Task], rules: PlayRules, game: Game | None) -> Iterator[GameRecord]:
+    monitor = Monitor()
+    known: dict[str, Game] = {}
+    for task in tasks:
+        if game is None and task.game not in known:
+            known[task.game] = make(task.game)
+        with monitor.installed():
+            record = play_task(task, rules=rules, game=game or known[task.game], monitor=monitor)
+        yield record
+
+
+class Pool:
+    """Workers that stay for several rounds of tasks."""
+
+    def __init__(self, workers: int, rules: PlayRules = PlayRules()):  # noqa: B008
+        self.size, self.rules = workers, rules
+        self._context = _context()
+        self._setup = Setup(rules, _registrations(), {k: v for k, v in os.environ.items() if k.startswith("MEIJIN_")})
+        self._workers: list[_Worker] = []
+        self._mean = 0.0  # seconds of a game, lately
+        self._deaths: dict[int, int] = {}  # how often a worker died over a game
+        self._saying: contextlib.ExitStack | None = None  # that a worker compiles
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers, whatever they are doing."""
+        self._say(None)
+        for worker in self._workers:
+            worker.end()
+        self._workers.clear()
+
+    @property
+    def processes(self) -> list[int]:
+        """The process ids of the workers."""
+        return [worker.process.pid or 0 for worker in self._workers]
+
+    def start(self) -> None:
+        """Start all workers and wait until they are ready; `play` starts those it needs by itself."""
+        while len(self._workers) < self.size:
+            self._workers.append(_Worker(self._context, self._setup))
+        for worker in self._workers:
+            while not worker.ready:
+                connection.wait([worker.pipe, worker.process.sentinel])
+                worker.receive()
+                if not worker.ready and worker.process.exitcode is not None:
+                    raise worker.stillborn(worker.cause())
+
+    def play(self, tasks: Iterable[Task], *, ordered: bool = False) -> Generator[GameRecord, None, None]:
+        """Play tasks and yield their records as they finish, or in the order of the tasks."""
+        records = self._play(enumerate(tasks))
+        try:
+            yield from _sorted(records) if ordered else (record for _, record in records)
+        finally:
+            records.close()
+
+    def _play(self, source: Iterator[Numbered]) -> Generator[tuple[int, GameRecord], None, None]:
+        waiting: deque[Numbered] = deque()  # games to play before those of the source: a worker died over them
+        self._deaths.clear()
+        try:
+            while self._feed(source, waiting):
+                for worker in self._wait():
+                    for serial, record in worker.receive():
+                        self._mean += (record.seconds - self._mean) * (0.1 if self._mean else 1.0)
+                        yield serial, record
+                    if worker.process.exitcode is not None and not worker.pipe_holds_more():
+                        yield from self._bury(worker, waiting)
+        finally:
+            if any(worker.queue for worker in self._workers):  # left early: what they play is of no use now
+                self.close()
+
+    def _feed(self, source: Iterator[Numbered], waiting: deque[Numbered]) -> bool:
+        """Hand out games; returns whether any is being played."""
+        at_once = 1
+        if self._mean:
+            at_once = max(1, min(MOST_AT_ONCE, int(CHUNK_SECONDS / self._mean)))
+        for place in range(self.size):
+            held = len(self._workers[place].queue) if place < len(self._workers) else 0
+            # Quick games are handed out ahead, so that no worker waits; slow ones when they can be played.
+            if held > (at_once // 2 if at_once > 1 else 0):
+                continue
+            batch = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
+            batch += itertools.islice(source, at_once - len(batch))
+            if not batch:
+                break
+            if place == len(self._workers):
+                self._workers.append(_Worker(self._context, self._setup))
+            self._workers[place].give(batch)
+        return any(worker.queue for worker in self._workers)
+
+    def _wait(self) -> list[_Worker]:
+        """Workers with something to say or dead, after ending those that think for too long."""
+        busy = [worker for worker in self._workers if worker.queue]
+        step = LOOK if self.rules.patience is None else min(LOOK, max(0.02, self.rules.patience / 4))
+        handles: list[Any] = [h for worker in busy for h in (worker.pipe, worker.process.sentinel)]
+        ready = set(connection.wait(handles, step))
+        self._say(next((worker.queue[0][1].game for worker in busy if worker.compiles), None))
+        for worker in busy:
+            if worker.overdue():
+                worker.kill()
+                worker.hung = True
+        return [w for w in busy if w.pipe in ready or w.process.sentinel in ready or w.hung]
+
+    def _say(self, game: str | None) -> None:
+        """Tell whoever wants to know that a worker compiles a game, or that none does."""
+        if (game is not None) != (self._saying is not None):
+            if self._saying is not None:
+                self._saying.close()
+            self._saying = None if game is None else contextlib.ExitStack()
+            if self._saying is not None:
+                self._saying.enter_context(compiling.on_compile(f"{game}-games"))
+
+    def _bury(self, worker: _Worker, waiting: deque[Numbered]) -> Iterator[tuple[int, GameRecord]]:
+        """Take a dead worker's games back; yields the one it died over, if that is forfeited."""
+        self._workers.remove(worker)
+        cause, last = worker.cause(), worker.last_words()
+        worker.end()
+        serial, current = next((item for item in worker.queue if item[0] == last.serial), worker.queue[0])
+        seat = last.seat if serial == last.serial else NOBODY  # between two games
+        died = self._deaths[serial] = self._deaths.get(serial, 0) + 1
+        again = died == 1 and not worker.hung and (cause in FROM_OUTSIDE or (seat == NOBODY and worker.ready))
+        if not again and not worker.ready:
+            raise worker.stillborn(cause)
+        if not again and seat == NOBODY:
+            raise MeijinError(
+                f"game {current.number} of {current.game} twice ended its process ({cause}) outside of any agent; "
+                "check the rules with `meijin check`"
+            )
+        waiting.extendleft(reversed([item for item in worker.queue if again or item[0] != serial]))
+        if not again:
+            reason = no_answer(self.rules) if worker.hung else f"ended its process ({cause})"
+            record = forfeit_record(current, make(current.game), seat, reason, last.moves)
+            yield serial, replace(record, began=last.began, seconds=last.seconds)
+
+
+class _LastWords:
+    """What the blackboard of a dead worker says."""
+
+    def __init__(self, board: Blackboard):
+        fields, moves = board.views()
+        self.serial, self.seat = int(fields[SERIAL]), int(fields[SEAT])
+        self.moves: list[int] = moves[: int(fields[PLIES])].tolist()
+        started = float(fields[STARTED])
+        self.began = datetime.fromtimestamp(started, UTC).isoformat(timespec="milliseconds")
+        self.seconds = max(0.0, time.time() - started)
+
+
+class _Worker:
+    """A process and what it was given to do, as the parent sees it."""
+
+    def __init__(self, context: BaseContext, setup: Setup):
+        self.pipe, theirs = context.Pipe()
+        self.board = Blackboard(context)
+        self._fields = self.board.views()[0]
+        # `context.Process` is not known to be there by mypy, but every context has it.
+        process: Any = context.Process  # type: ignore[attr-defined]
+        self.process = process(target=work, args=(theirs, self.board, setup), name="meijin-worker", daemon=True)
+        self.process.start()
+        theirs.close()
+        self.queue: deque[Numbered] = deque()  # given and not finished, in the order they are played
+        self.ready = self.hung = False
+        self._broken = False  # nothing more can be read from the pipe
+
+    def give(self, batch: list[Numbered]) -> None:
+        self.queue.extend(batch)
+        with contextlib.suppress(OSError):  # it died: noticed by whoever waits for it
+            self.pipe.send(batch)
+
+    def receive(self) -> list[tuple[int, GameRecord]]:
+        """All records that have arrived."""
+        found: list[tuple[int, GameRecord]] = []
+        while self.pipe_holds_more():
+            try:
+                message = self.pipe.recv()
+            except (EOFError, OSError, pickle.UnpicklingError):  # it died while it wrote
+                self._broken = True
+                break
+            if isinstance(message, Failure):
+                message.throw()
+            elif message is None:
+                self.ready = True
+            else:
+                finished = {serial for serial, _ in message}
+                self.queue = deque(item for item in self.queue if item[0] not in finished)
+                found += message
+        return found
+
+    def pipe_holds_more(self) -> bool:
+        try:
+            return not self._broken and self.pipe.poll()
+        except OSError:
+            return False
+
+    def overdue(self) -> bool:
+        """Whether an agent has been asked and has not answered for too long; looked at twice, as the worker writes."""
+        for _ in range(2):
+            seat, began, allowed = (float(self._fields[k]) for k in (SEAT, BEGAN, ALLOWED))
+            if seat == NOBODY or time.monotonic() - began <= allowed + GRACE:
+                return False
+        return True
+
+    @property
+    def compiles(self) -> bool:
+        return bool(self._fields[ALLOWED] >= COMPILING)
+
+    def last_words(self) -> _LastWords:
+        return _LastWords(self.board)
+
+    def cause(self) -> str:
+        """How the process ended."""
+        code = self.process.exitcode or 0
+        if code >= 0:
+            return f"exit status {code}"
+        try:
+            return signal.Signals(-code).name
+        except ValueError:
+            return f"signal {-code}"
+
+    def stillborn(self, cause: str) -> MeijinError:
+        return MeijinError(
+            f"a worker process ended before it could play ({cause}); a script that plays with workers does so "
+            "behind `if __name__ == '__main__':`; workers=0 plays without them"
+        )
+
+    def kill(self) -> None:
+        """End the process and those it started."""
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):  # no group of its own yet
+                os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        self.process.join()
+
+    def end(self) -> None:
+        self.kill()
+        self.pipe.close()
+        self.process.close()
+
+
+def _sorted(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
+    """Records by their number: those that come early wait."""
+    early: dict[int, GameRecord] = {}
+    turn = 0
+    for serial, record in records:
+        early[serial] = record
+        while turn in early:
+            yield early.pop(turn)
+            turn += 1
+
+
+def _context() -> BaseContext:
+    """Processes that inherit no threads. The server that forks has imported what takes long."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    heavy = ["numba", "numba.core.typing"] if compiling.JIT else []
+    context.set_forkserver_preload(["meijin.arena.worker", "meijin.agents.searches", *heavy])
+    return context
+
+
+def _registrations() -> tuple[tuple[str, str], ...]:
+    """Where the games and agents of this process come from that are not in its packages: ("file" or "module", it)."""
+    found: dict[tuple[str, str], None] = {}
+    for registry in (games, agents):
+        for entry in registry._entries.values():
+            name = entry.factory.__module__
+            module = sys.modules.get(name)
+            if name.startswith("meijin_file_") and module is not None and module.__file__:
+                found["file", module.__file__] = None
+            elif name not in ("__main__", "__mp_main__") and not name.startswith("meijin."):
+                found["module", name] = None
+    return tuple(found)

@@ -1,0 +1,286 @@
+"""A tournament: a plan becomes games, the games are played and stored, and what is stored becomes tables.
+
+A game is known by its number, and its task depends on the plan and, in a Swiss tournament, on the results of earlier
+rounds. So a tournament that was stopped, by whatever means, goes on with the games that are not stored, and ends with
+the tables that it would have had without the stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from meijin.agents.catalogue import agents, build
+from meijin.arena.openings import Openings, openings, usual
+from meijin.arena.plan import Plan
+from meijin.arena.pool import Pool, cores, play_tasks
+from meijin.arena.record import GameRecord, Task
+from meijin.arena.report import Summary
+from meijin.arena.schedule import Fixture, Schedule, derive
+from meijin.arena.standings import Played, Standings
+from meijin.arena.store import Store
+from meijin.core.agent import Agent, Limit
+from meijin.core.catalogue import games, make
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
+from meijin.core.registry import load_file
+
+
+class Tournament:
+    """The games of a plan and those of them that a store holds. Nothing is played before `run`."""
+
+    def __init__(self, plan: Plan, store: Store):
+        """Check the plan, so that nothing in it can stop the tournament later, and that it is the one of the start."""
+        self.plan, self.store = plan, store
+        for file in plan.load:
+            load_file(file, games, agents)
+        self.names = tuple(agent.name for agent in plan.agents)
+        challengers = tuple(k for k, agent in enumerate(plan.agents) if agent.challenger)
+        self.games: list[Game] = []
+        self.schedules: list[Schedule] = []
+        for k, expression in enumerate(plan.games):
+            game = make(expression)
+            seed = derive(plan.seed, k)
+            try:
+                schedule = Schedule(
+                    plan.kind, len(plan.agents), game.seats, seed, plan.repeats, challengers, plan.seatings, plan.tables
+                )
+            except BadParameter as error:
+                raise BadParameter(f"{game}: {error}") from None
+            plan.rules.check(game)
+            self.games.append(game)
+            self.schedules.append(schedule)
+        self.sources = self._recall()  # [game] -> its openings
+        self._lines: dict[tuple[int, int], tuple[int, ...]] = {}  # (game, number) -> opening
+
+    # ---- the start ----
+
+    def _recall(self) -> list[Openings]:
+        """Note the plan with the event, or make sure that it is the one noted before; gives every game's openings."""
+        found: Any = self.store.meta(self.plan.name)
+        if found is None:
+            if self.store.count(event=self.plan.name):
+                raise MeijinError(
+                    f"'{self.store.path}' has games of an event '{self.plan.name}' that was no tournament; "
+                    "give the tournament another name or another database"
+                )
+            sources = [self._source(game) for game in self.games]
+            mine = {"tournament": self.plan.digest, "plan": self.plan.essence, "text": self.plan.text}
+            self.store.set_meta(self.plan.name, {**mine, "openings": [source.name for source in sources]})
+            return sources
+        if not isinstance(found, dict) or found.get("tournament") != self.plan.digest:
+            old: dict[str, Any] = found.get("plan", {}) if isinstance(found, dict) else {}
+            changed = _changes(old, self.plan.essence)
+            raise MeijinError(
+                f"the plan of '{self.plan.name}' has changed since its first game: {'; '.join(changed) or 'its form'}. "
+                "Undo the change to go on; or give the tournament a new name, or delete "
+                f"'{self.store.path}', to begin again"
+            )
+        most = max(self.store.finished(self.plan.name), default=-1)
+        if most >= self.total:
+            raise MeijinError(
+                f"rounds = {self.plan.rounds}, but round {most // self.games_a_round + 1} of '{self.plan.name}' has "
+                "begun; rounds can be added, not taken away"
+            )
+        return [openings(name) for name in found["openings"]]
+
+    def _source(self, game: Game) -> Openings:
+        """Where games begin: as the plan says, or somewhere that makes games between deterministic agents differ."""
+        made = self._built(game)
+        if self.plan.openings:
+            source = openings(self.plan.openings)
+        else:
+            repeating = [agent for agent in made if agent.deterministic]
+            source = usual(game, repeating if len(repeating) >= game.seats else made)
+        source.line(game, 0, 0)  # raises where it has none for this game
+        return source
+
+    def _built(self, game: Game) -> list[Agent]:
+        """The agents, or an error that says which of them cannot play the game."""
+        made: list[Agent] = []
+        for agent in self.plan.agents:
+            try:
+                made.append(build(agent.expression, game))
+            except MeijinError as error:
+                raise type(error)(f"agent '{agent.name}': {error}") from None
+            except Exception:  # its own fault: it will forfeit its games
+                continue
+        return made
+
+    # ---- numbers ----
+
+    @property
+    def games_a_round(self) -> int:
+        return sum(schedule.games_a_round for schedule in self.schedules)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the games of a round are known only after those before."""
+        return any(schedule.adaptive for schedule in self.schedules)
+
+    @property
+    def total(self) -> int:
+        """Games of the whole tournament."""
+        return self.plan.rounds * self.games_a_round
+
+    @property
+    def played(self) -> int:
+        return len(self.store.finished(self.plan.name))
+
+    def _number(self, k: int, fixture: Fixture) -> int:
+        """The number in the tournament of a fixture of the k-th game: round by round, in each game by game."""
+        before = sum(schedule.games_a_round for schedule in self.schedules[:k])
+        place = fixture.number - fixture.round * self.schedules[k].games_a_round
+        return fixture.round * self.games_a_round + before + place
+
+    # ---- tasks ----
+
+    def _opening(self, k: int, number: int) -> tuple[int, ...]:
+        if (k, number) not in self._lines:
+            seed = derive(~self.schedules[k].seed, 0)
+            self._lines[k, number] = self.sources[k].line(self.games[k], number, seed)
+        return self._lines[k, number]
+
+    def _task(self, k: int, fixture: Fixture) -> Task:
+        seated = [self.plan.agents[agent] for agent in fixture.agents]
+        limits = tuple(self.plan.limit_of(agent) for agent in seated)
+        return Task(
+            game=self.games[k].id,
+            agents=tuple(agent.expression for agent in seated),
+            opening=self._opening(k, fixture.opening),
+            seed=fixture.seed,
+            limits=limits if any(limit != Limit() for limit in limits) else (),
+            event=self.plan.name,
+            number=self._number(k, fixture),
+            round=fixture.round,
+        )
+
+    def _fixtures(self, rounds: Iterable[int], results: list[list[Played]]) -> Iterator[tuple[int, Fixture]]:
+        """(game, fixture) of some rounds, in the order of their numbers."""
+        for number in rounds:
+            for k, schedule in enumerate(self.schedules):
+                known = [(game.fixture, game.scores) for game in results[k]] if results else []
+                yield from ((k, fixture) for fixture in schedule.round(number, known))
+
+    # ---- playing ----
+
+    def run(self, workers: int | None = None, on_game: Callable[[GameRecord], None] = lambda record: None) -> None:
+        """Play what is not played yet; every game is stored as soon as it ends."""
+        for game in self.games:
+            self._built(game)  # a plan may come back to a machine where an agent's files are missing
+        workers = self.plan.workers if workers is None else workers
+        workers = cores() if workers is None else workers
+        if workers == 0:
+            self._run(lambda tasks: play_tasks(tasks, rules=self.plan.rules), on_game)
+            return
+        with Pool(workers, self.plan.rules) as pool:  # the workers stay from round to round
+            self._run(pool.play, on_game)
+
+    def _run(
+        self, play: Callable[[Iterable[Task]], Iterator[GameRecord]], on_game: Callable[[GameRecord], None]
+    ) -> None:
+        everything = range(self.plan.rounds)
+        for rounds in [range(number, number + 1) for number in everything] if self.adaptive else [everything]:
+            results = self._results(before=rounds[0]) if self.adaptive else []
+            finished = self.store.finished(self.plan.name)
+            tasks = (
+                self._task(k, fixture)
+                for k, fixture in self._fixtures(rounds, results)
+                if self._number(k, fixture) not in finished
+            )
+            for record in play(tasks):
+                self.store.add([record])
+                on_game(record)
+
+    # ---- results ----
+
+    def _results(self, before: int | None = None) -> list[list[Played]]:
+        """[game] -> its games that are stored, by number; those of the rounds before one, or all."""
+        rows = {row.number: row for row in self.store.results(self.plan.name)}
+        results: list[list[Played]] = [[] for _ in self.games]
+        for number in range(self.plan.rounds if before is None else before):
+            round_: list[list[Played]] = [[] for _ in self.games]
+            for k, fixture in self._fixtures([number], results if self.adaptive else []):
+                at = self._number(k, fixture)
+                if at in rows:
+                    row = rows[at]
+                    round_[k].append(Played(at, fixture, row.scores, row.ending, row.forfeit, row.reason, row.plies))
+            for k, found in enumerate(round_):
+                results[k].extend(found)
+            if self.adaptive and sum(map(len, round_)) < self.games_a_round:
+                break  # who meets in the next round is not known yet
+        return results
+
+    def tables(self) -> tuple[Standings, ...]:
+        """What the games played so far show, a table a game."""
+        return tuple(
+            Standings(
+                game.id, game.title, game.seats, self.names, played, self.plan.rounds * schedule.games_a_round,
+                self.plan.anchor,
+            )
+            for game, schedule, played in zip(self.games, self.schedules, self._results(), strict=True)
+        )  # fmt: skip
+
+    def summary(self) -> Summary:
+        """What the report is made of."""
+        plan = self.plan
+        about = [
+            ("kind", plan.kind.replace("_", " ")),
+            ("rounds", f"{plan.rounds:,}"),
+            ("games a round", f"{self.games_a_round:,}"),
+            ("seed", str(plan.seed)),
+            ("openings", "; ".join(dict.fromkeys(_shown_source(source) for source in self.sources))),
+        ]
+        if plan.judges:
+            about.append(("judges", ", ".join(plan.judges)))
+        listed = tuple((a.name, _with_limit(a.expression, plan.limit_of(a))) for a in plan.agents)
+        return Summary(plan.name, tuple(about), listed, self.tables(), plan.text)
+
+
+def _shown_source(source: Openings) -> str:
+    name = source.name
+    return "the start position" if name == "none" else name if len(name) <= 80 else f"{name[:77]}..."
+
+
+def _with_limit(expression: str, limit: Limit) -> str:
+    told = [f"{limit.seconds:g} s"] if limit.seconds is not None else []
+    told += [f"{limit.simulations:,} simulations"] if limit.simulations is not None else []
+    told += [f"depth {limit.depth}"] if limit.depth is not None else []
+    return f"{expression} ({', '.join(told)} a move)" if told else expression
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What differs between two plans, in words; of the agents only those that do."""
+
+    def told(agent: list[Any] | None) -> str:
+        if agent is None:
+            return "not there"
+        limit = ", ".join(f"{key} {value}" for key, value in agent[2].items())
+        return f"{agent[1]}{f' ({limit})' if limit else ''}{', a challenger' if agent[3] else ''}"
+
+    changed = []
+    for key, value in new.items():
+        before = old.get(key)
+        if key == "agents" and before is not None and before != value:
+            was, now = ({agent[0]: agent for agent in agents_} for agents_ in (before, value))
+            names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+            each = [f"'{name}' ({told(was.get(name))} before, now {told(now.get(name))})" for name in names]
+            changed.append(f"agents {', '.join(each)}" if each else "the order of the agents")
+        elif before != value:
+            changed.append(f"{key} ({_short(before)} before, now {_short(value)})")
+    return changed
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def database_path(plan: Plan, file: str | Path) -> Path:
+    """Where a tournament keeps its games unless it is told: beside its plan."""
+    return Path(file).parent / f"{plan.slug}.db"
+
+
+def report_path(plan: Plan, file: str | Path) -> Path:
+    return Path(file).parent / f"{plan.slug}-report"

@@ -1,0 +1,71 @@
+"""`Walk`: a game followed ply by ply by its compiled rules, checked like a `State` but without its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from meijin.core import kernels
+from meijin.core.errors import IllegalMove
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.moves import Move
+
+_SHOWN = 10  # legal moves named in an error
+
+
+class Walk:
+    """One position of a game, at the start when it is made. Only legal moves are made."""
+
+    def __init__(self, game: Game):
+        self.game = game
+        self.states = game.states(1)
+        self._start, self._play, self._look = (game.kernel(k) for k in (kernels.start, kernels.play, kernels.look))
+        self._moves, self._probs = kernels.buffers(game)
+        self._scores = np.zeros(game.seats)
+        self.restart()
+
+    def restart(self) -> Walk:
+        self._start(self.states, 0)
+        self.ply = 0  # moves and outcomes made
+        self._see()
+        return self
+
+    def _see(self) -> None:
+        turn, n = self._look(self.states, 0, self._moves, self._probs, self._scores)
+        self.turn = int(turn)  # the seat to move, CHANCE or OVER
+        self.legal: list[int] = self._moves[:n].tolist()
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        return tuple(self._scores.tolist())
+
+    def find(self, move: int | str) -> Move:
+        """The legal move, or outcome, of that number or name; an error that says what is wrong with any other."""
+        if self.turn == OVER:
+            raise IllegalMove("the game is over")
+        if isinstance(move, str):
+            found = self.game.find(move, self.turn == CHANCE)
+        else:
+            names = self.game.outcomes if self.turn == CHANCE else self.game.moves
+            if not 0 <= move < len(names):
+                raise IllegalMove(f"{self.game} has no move number {move}")
+            found = names[move]
+        if found not in self.legal:
+            names = self.game.outcomes if self.turn == CHANCE else self.game.moves
+            some = ", ".join(names[m].name for m in self.legal[:_SHOWN])
+            more = f", and {len(self.legal) - _SHOWN} more" if len(self.legal) > _SHOWN else ""
+            raise IllegalMove(f"'{found}' is not legal here; legal: {some}{more}")
+        return found
+
+    def play(self, move: int | str) -> Move:
+        found = self.find(move)
+        self._play(self.states, 0, int(found))
+        self.ply += 1
+        self._see()
+        return found
+
+    def line(self, moves: Iterable[int | str]) -> list[tuple[int, Move]]:
+        """Play moves from the start; (whose turn it was, the move) of each."""
+        self.restart()
+        return [(self.turn, self.play(move)) for move in moves]

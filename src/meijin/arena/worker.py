@@ -1,0 +1,204 @@
+"""A worker process: plays the games it is given and says on a blackboard what it is doing. See `pool`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing import connection, parent_process
+from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.agents.catalogue import agents
+from meijin.arena.judges import PlayRules
+from meijin.arena.play import NOBODY, Monitor, play_task
+from meijin.arena.record import GameRecord, Task
+from meijin.core.catalogue import games, make
+from meijin.core.errors import MeijinError, UnknownName
+from meijin.core.game import Game
+from meijin.core.registry import load_file
+
+#: Fields of a blackboard: the game that is played, when that began (time of day), the seat that thinks, since when
+#: (monotonic), how long it may, and how many moves were made.
+SERIAL, STARTED, SEAT, BEGAN, ALLOWED, PLIES = range(6)
+FIELDS = 6
+MOST_PLIES = 1 << 16  # moves that a blackboard holds; of longer games the first
+COMPILING = 3600.0  # seconds that compiling may take
+HAND_OVER = 0.02  # seconds of play after which finished games are handed over
+
+
+class Blackboard:
+    """Shared memory that a worker writes and its parent reads."""
+
+    def __init__(self, context: BaseContext):
+        self._fields = context.RawArray(ctypes.c_double, FIELDS)
+        self._moves = context.RawArray(ctypes.c_int32, MOST_PLIES)
+        fields, _ = self.views()
+        fields[SERIAL] = fields[SEAT] = -1
+
+    def views(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        fields: Any = self._fields  # buffers, but numpy's types do not say so
+        moves: Any = self._moves
+        return np.frombuffer(fields, np.float64), np.frombuffer(moves, np.int32)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker is told once."""
+
+    rules: PlayRules
+    registrations: tuple[tuple[str, str], ...]  # where games and agents come from: ("file" or "module", it)
+    environment: dict[str, str]  # variables of Meijin: the server that forks may be older than they are
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that no agent is to blame for, on its way to the parent."""
+
+    error: BaseException | None  # None: it cannot travel
+    text: str  # traceback
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        from multiprocessing.reduction import ForkingPickler
+
+        text = "".join(traceback.format_exception(error))
+        try:
+            ForkingPickler.loads(ForkingPickler.dumps(error))
+        except Exception:
+            return cls(None, text)
+        return cls(error, text)
+
+    def throw(self) -> NoReturn:
+        error = self.error or RuntimeError("a worker process failed")
+        if not isinstance(error, MeijinError):  # the message of ours says all
+            error.add_note(f"In a worker process:\n{self.text}")
+        raise error
+
+
+class SharedMonitor(Monitor):
+    """A clock that the parent can read."""
+
+    def __init__(self, board: Blackboard):
+        super().__init__()
+        self._fields, self._moves = board.views()
+
+    def task(self, serial: int) -> None:
+        """A game begins."""
+        fields = self._fields
+        fields[PLIES] = 0
+        fields[STARTED] = time.time()
+        fields[SERIAL] = serial
+
+    def start(self, seat: int, allowed: float) -> None:
+        super().start(seat, allowed)
+        fields = self._fields
+        fields[ALLOWED] = allowed
+        fields[BEGAN] = self.began
+        fields[SEAT] = seat  # last: the others are right when it says that someone thinks
+
+    def stop(self) -> float:
+        self._fields[SEAT] = NOBODY
+        return super().stop()
+
+    def moved(self, moves: Sequence[int]) -> None:
+        count = min(len(moves), MOST_PLIES)
+        known = int(self._fields[PLIES])
+        if count > known:
+            self._moves[known:count] = moves[known:count]
+            self._fields[PLIES] = count
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        self._fields[ALLOWED] += COMPILING
+        try:
+            with super().compiling():
+                yield
+        finally:
+            self._fields[BEGAN] = self.began  # first: never does it look as if the time had run out
+            self._fields[ALLOWED] -= COMPILING
+
+
+def work(pipe: Connection, board: Blackboard, setup: Setup) -> None:
+    """The life of a worker."""
+    _detach()
+    monitor = SharedMonitor(board)
+    known: dict[str, Game] = {}
+    try:
+        os.environ.update(setup.environment)
+        for kind, name in setup.registrations:
+            _register(kind, name)
+        pipe.send(None)  # ready
+        with monitor.installed():
+            while True:
+                done: list[tuple[int, GameRecord]] = []
+                handed = time.monotonic()
+                for serial, task in pipe.recv():
+                    monitor.task(serial)
+                    done.append((serial, _play(task, setup.rules, known, monitor)))
+                    if time.monotonic() - handed > HAND_OVER:
+                        pipe.send(done)
+                        done, handed = [], time.monotonic()
+                monitor.task(-1)
+                if done:
+                    pipe.send(done)
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent is gone or has enough
+        pass
+    except BaseException as error:
+        with suppress(OSError):
+            pipe.send(Failure.of(error))
+    finally:
+        os._exit(0)  # threads that an agent left behind are not waited for
+
+
+def _play(task: Task, rules: PlayRules, known: dict[str, Game], monitor: Monitor) -> GameRecord:
+    try:
+        if task.game not in known:
+            known[task.game] = make(task.game)
+        return play_task(task, rules=rules, game=known[task.game], monitor=monitor)
+    except UnknownName as error:
+        raise UnknownName(
+            f"{error}\nworker processes know what installed packages, modules and files given by --load or `load_file` "
+            "register; put it in such a file, or use workers=0"
+        ) from None
+
+
+def _register(kind: str, name: str) -> None:
+    """Make known what the parent knows from a file or a module."""
+    if kind == "file":
+        load_file(name, games, agents)
+    else:
+        with suppress(ImportError):  # it was made in some other way; a game that needs it says so
+            import_module(name)
+
+
+def _detach() -> None:
+    """Be a process of its own: no terminal, no Ctrl-C, no output, and no longer than the parent."""
+    if hasattr(os, "setsid"):
+        with suppress(OSError):
+            os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.close(null)
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123 - for good
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_outlive_nobody, args=(parent.sentinel,), daemon=True).start()
+
+
+def _outlive_nobody(sentinel: Any) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

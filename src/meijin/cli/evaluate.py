@@ -1,0 +1,144 @@
+"""`meijin evaluate`: how good is an agent?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from meijin.arena.evaluators import Evaluation, evaluate, evaluator, evaluators, evaluators_for
+from meijin.arena.pool import cores
+from meijin.cli import words
+from meijin.cli.common import limit, prepare
+from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.program import interruptible
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter
+from meijin.core.expression import parse
+from meijin.core.game import Game
+
+MISSED = 1  # exit status when a goal was not reached
+
+
+def run(
+    name: str,
+    agent: str | None,
+    named: Sequence[str],
+    seed: int,
+    seconds: float | None,
+    simulations: int | None,
+    workers: int | None,
+    load: Sequence[Path],
+    as_json: bool,
+) -> None:
+    prepare(load, evaluators)
+    game = make(name)
+    if agent is None:
+        _list(game, as_json)
+        return
+    if parse(agent).name == "human":
+        raise BadParameter(f"{agent}: evaluators are for agents; a person plays with `meijin play {name}`")
+    chosen = [evaluator(each) for each in named or evaluators_for(game)]
+    for each in chosen:
+        if why := each.unfit(game):
+            raise BadParameter(f"{each.name} does not fit {game}: {why}")
+    found: list[Evaluation] = []
+    for each in chosen:
+        with busy(f"{agent}: {each.name}"):
+            found.append(
+                interruptible(
+                    lambda each=each: evaluate(  # type: ignore[misc]
+                        game, agent, each, seed=seed, limit=limit(seconds, simulations),
+                        workers=cores() if workers is None else workers,
+                    )
+                )
+            )  # fmt: skip
+    if as_json:
+        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": [_as_json(e) for e in found]})
+    else:
+        _print(game, agent, seed, found)
+    if any(evaluation.reached is False for evaluation in found):
+        raise typer.Exit(MISSED)
+
+
+def _list(game: Game, as_json: bool) -> None:
+    """Which evaluators there are, and which are used where none is named."""
+    usual = evaluators_for(game)
+    if as_json:
+        known = [{"name": n, "summary": evaluators.get(n).summary} for n in evaluators.names()]
+        print_json({"game": str(game), "default": usual, "evaluators": known})
+        return
+    shown = table("evaluator", "what it measures")
+    for name in evaluators.names():
+        shown.add_row(Text(name, "bold cyan"), words.prose(evaluators.get(name).summary))
+    console = out()
+    console.print(shown)
+    console.print(Text.assemble((game.title, "bold"), " by default: ", (", ".join(usual), "cyan")))
+
+
+def _as_json(found: Evaluation) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "value": found.value,
+        "interval": list(found.interval),
+        "unit": found.unit,
+        "games": found.games,
+        "goal": found.goal,
+        "reached": found.reached,
+        "seconds": found.seconds,
+        "details": found.details,
+    }
+
+
+def _print(game: Game, agent: str, seed: int, found: Sequence[Evaluation]) -> None:
+    goals = any(evaluation.goal is not None for evaluation in found)
+    right = ("value", "95 % interval", "games", "seconds", *(("goal",) if goals else ()))
+    shown = table("evaluator", *right, "", right=right)
+    for evaluation in found:
+        low, high = (_value(evaluation, end) for end in evaluation.interval)
+        row: list[str | Text] = [
+            Text(evaluation.name, "bold cyan"),
+            Text(_value(evaluation, evaluation.value), "bold"),
+            f"{low} - {high}",
+            f"{evaluation.games:,}",
+            f"{evaluation.seconds:.1f}",
+        ]
+        if goals:
+            row.append(_goal(evaluation))
+        shown.add_row(*row, Text(_remark(evaluation), "dim"))
+    console = out()
+    console.print(Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}", "dim")))
+    console.print(shown)
+
+
+def _value(evaluation: Evaluation, value: float) -> str:
+    if value != value:
+        return "-"
+    return f"{100 * value:.1f} %" if evaluation.unit == "share" else words.number(round(value, 2))
+
+
+def _goal(evaluation: Evaluation) -> Text:
+    if evaluation.goal is None:
+        return Text("")
+    said = _value(evaluation, evaluation.goal)
+    return Text(f"{said} reached", "green") if evaluation.reached else Text(f"{said} missed", "red")
+
+
+def _remark(evaluation: Evaluation) -> str:
+    """What is most worth knowing besides the value."""
+    details = evaluation.details
+    parts = []
+    if "wins" in details:
+        parts.append(f"{details['wins']}-{details['draws']}-{details['losses']}")
+    for kind, counts in details.get("by_value", {}).items():
+        parts.append(f"{kind} {counts['kept']}/{counts['positions']}")
+    if details.get("mean_moves") is not None:
+        parts.append(f"{details['mean_moves']:.1f} moves")
+    if "highest" in details:
+        parts.append(f"{words.number(details['lowest'])} to {words.number(details['highest'])}")
+    if forfeits := sum(details.get("forfeits", {}).values()):
+        parts.append(f"{forfeits} forfeits")
+    return ", ".join(parts)

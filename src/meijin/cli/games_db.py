@@ -1,0 +1,265 @@
+"""`meijin games-db`: what is in a database of games, and ways in and out of it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from meijin.arena import formats
+from meijin.arena.answers import Branch, Count, Result
+from meijin.arena.filters import Filters
+from meijin.arena.record import GameRecord
+from meijin.arena.store import Packed, Store
+from meijin.cli import words
+from meijin.cli.common import position, prepare
+from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.program import interruptible
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter
+from meijin.core.state import State
+
+
+def _open(path: Path) -> Store:
+    return Store(path, create=False)
+
+
+# ---- list ----
+
+
+def list_(path: Path, filters: Filters, most: int, as_json: bool) -> None:
+    with _open(path) as store:
+        total = store.count(**filters)
+        rows = list(islice(store.results(**filters), most or None))
+    if as_json:
+        print_json({"games": total, "shown": [_row_json(row) for row in rows]})
+        return
+    console = out()
+    # What all have in common is said once, which leaves room for the players.
+    events, kinds = {row.event for row in rows}, {row.game for row in rows}
+    common = [*(kinds if len(kinds) == 1 else ()), *(events if len(events) == 1 else ())]
+    if any(common):
+        console.print(Text("  ".join(filter(None, common)), "bold"))
+    columns = [*(["event"] if len(events) > 1 else []), "no", *(["rules"] if len(kinds) > 1 else [])]
+    shown = table("game", *columns, "players and scores", "ending", "plies", "began", right=("game", "no", "plies"))
+    for row in rows:
+        cells = {"event": row.event or "-", "no": str(row.number), "rules": row.game}
+        players = Text("  ").join(_player(row, seat) for seat in range(len(row.agents)))
+        ending = f"{row.ending} of seat {row.forfeit}" if row.forfeit is not None else row.ending
+        began = row.began[:16].replace("T", " ")
+        shown.add_row(str(row.id), *(cells[c] for c in columns), players, ending, str(row.plies), began)
+    console.print(shown)
+    more = f"; --most {total} shows all, and filters narrow it" if total > len(rows) else ""
+    console.print(Text(f"{len(rows):,} of {total:,} games{more}", "dim"))
+
+
+def _player(row: Result, seat: int) -> Text:
+    best = row.scores[seat] == max(row.scores) and len(set(row.scores)) > 1
+    return Text.assemble((row.agents[seat], "bold" if best else ""), (f" {words.number(row.scores[seat])}", "cyan"))
+
+
+def _row_json(row: Result) -> dict[str, Any]:
+    return {
+        "game": row.id,
+        "event": row.event,
+        "number": row.number,
+        "round": row.round,
+        "rules": row.game,
+        "agents": row.agents,
+        "scores": row.scores,
+        "ending": row.ending,
+        "forfeit": row.forfeit,
+        "reason": row.reason,
+        "plies": row.plies,
+        "began": row.began,
+        "seconds": row.seconds,
+    }
+
+
+# ---- stats ----
+
+
+def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None:
+    kinds: dict[str, Counter[str]] = {}
+    events: Counter[str] = Counter()
+    endings: Counter[str] = Counter()
+    with _open(path) as store:
+        for row in store.results(**filters):
+            kind = kinds.setdefault(row.game, Counter())
+            kind.update(games=1, plies=row.plies)
+            events[row.event] += 1
+            endings[row.ending] += 1
+            best = max(row.scores)
+            if len(row.scores) > 1:
+                first = [seat for seat, score in enumerate(row.scores) if score == best]
+                kind[f"seat {first[0]} wins" if len(first) == 1 else "draws"] += 1
+        agents = store.agents(**filters)
+        pairs = store.crosstable(**filters) if crosstable else {}
+    total = sum(events.values())
+    if as_json:
+        found: dict[str, Any] = {
+            "games": total,
+            "endings": dict(endings),
+            "events": dict(events),
+            "rules": {name: dict(counts) for name, counts in kinds.items()},
+            "agents": [{"name": name, **_count_json(count)} for name, count in agents.items()],
+        }
+        if crosstable:
+            found["crosstable"] = [
+                {"agent": one, "other": other, **_count_json(count)} for (one, other), count in pairs.items()
+            ]
+        print_json(found)
+        return
+    console = out()
+    ended = ", ".join(f"{count:,} by {name}" for name, count in endings.most_common())
+    console.print(Text.assemble((f"{total:,} games", "bold"), (f"  {ended}" if ended else "", "dim")))
+    if not total:
+        return
+    shown = table("event", "games", right=("games",))
+    for name, count in events.items():
+        shown.add_row(name or "-", f"{count:,}")
+    console.print(shown)
+    shown = table("rules", "games", "mean plies", "results", right=("games", "mean plies"))
+    for name, counts in kinds.items():
+        results = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key not in ("games", "plies"))
+        shown.add_row(name, f"{counts['games']:,}", f"{counts['plies'] / counts['games']:.1f}", results)
+    console.print(shown)
+    numbers = ("games", "wins", "draws", "losses", "points", "mean score")
+    shown = table("agent", *numbers, right=numbers)
+    for name, tally in sorted(agents.items(), key=lambda item: -item[1].points / item[1].games):
+        plain = [f"{n:,}" for n in (tally.games, tally.wins, tally.draws, tally.losses)]
+        shown.add_row(Text(name, "bold cyan"), *plain, _share(tally), words.number(round(tally.score / tally.games, 3)))
+    console.print(shown)
+    if crosstable:
+        _print_crosstable(pairs)
+
+
+def _share(count: Count) -> str:
+    decided = count.wins + count.draws + count.losses
+    return f"{100 * count.points / decided:.1f} %" if decided else "-"
+
+
+def _count_json(count: Count) -> dict[str, Any]:
+    return {**count._asdict(), "points": count.points}
+
+
+def _print_crosstable(pairs: dict[tuple[str, str], Count]) -> None:
+    names = sorted({name for pair in pairs for name in pair})
+    heads = [str(k + 1) for k in range(len(names))]
+    shown = table("agent", "no", *heads, right=("no", *heads))
+    for k, name in enumerate(names):
+        cells = [pairs.get((name, other)) for other in names]
+        shown.add_row(name, str(k + 1), *(f"{c.points:g}/{c.games}" if c else "-" for c in cells))
+    out().print(shown)
+
+
+# ---- tree ----
+
+
+def tree(path: Path, filters: Filters, moves: str, depth: int, least: int, load: Sequence[Path], as_json: bool) -> None:
+    prepare(load)
+    name = filters.pop("game", None)
+    if name is None:
+        raise BadParameter("say which game with --game, as in --game connect_four")
+    state = position(make(name), moves)
+    with _open(path) as store:
+        branches = list(_branches(store, state, filters, depth, least, 0))
+    if as_json:
+        print_json({"rules": str(state.game), "history": [m.name for m in state.history], "moves": _nested(branches)})
+        return
+    game, console = state.game, out()
+    after = f"  after {words.line(state.history, 20)}" if state.history else ""
+    console.print(Text.assemble((game.title, "bold"), (after, "dim")))
+    if not branches:
+        console.print(Text(f"no game of {game} in '{path}' went on from here", "dim"))
+        return
+    seats = [words.plain_seat(game, seat) for seat in range(game.seats)]
+    heads = ("mean score",) if game.seats == 1 else (*(f"{seat} wins" for seat in seats), "draws")
+    shown = table("move", "games", "share", *heads, right=("games", "share", *heads))
+    for level, total, move, branch in branches:
+        rates = [branch.games and n / branch.games for n in (*branch.wins, branch.draws[0])]
+        row = (
+            [words.number(round(branch.scores[0], 2))] if game.seats == 1 else [f"{100 * rate:.1f} %" for rate in rates]
+        )
+        shown.add_row(
+            Text("  " * level + move, "bold" if level == 0 else ""),
+            f"{branch.games:,}",
+            f"{100 * branch.games / total:.1f} %",
+            *row,
+        )
+    console.print(shown)
+
+
+def _branches(
+    store: Store, state: State, filters: Filters, depth: int, least: int, level: int
+) -> Iterator[tuple[int, int, str, Branch]]:
+    """(level, games of the position, move, what came of it), a move's replies right after it."""
+    found = store.tree(str(state.game), state.history, **filters)
+    total = sum(branch.games for branch in found)
+    names = state.game.outcomes if state.is_chance else state.game.moves
+    for branch in found:
+        if branch.games >= least:
+            yield level, total, names[branch.move].name, branch
+            if depth > 1:
+                state.play(branch.move)
+                yield from _branches(store, state, filters, depth - 1, least, level + 1)
+                state.undo()
+
+
+def _nested(branches: Sequence[tuple[int, int, str, Branch]]) -> list[dict[str, Any]]:
+    roots: list[dict[str, Any]] = []
+    open_: list[list[dict[str, Any]]] = [roots]  # [level] -> where its moves go
+    for level, _, move, branch in branches:
+        said = {"move": move, "games": branch.games, "wins": branch.wins, "draws": branch.draws[0]}
+        node: dict[str, Any] = {**said, "scores": branch.scores, "replies": []}
+        open_[level].append(node)
+        open_[level + 1 :] = [node["replies"]]
+    return roots
+
+
+# ---- in and out ----
+
+
+def export(path: Path, filters: Filters, file: str, format_: str | None, load: Sequence[Path], as_json: bool) -> None:
+    prepare(load)
+    if file == "-" and format_ is None:
+        raise BadParameter(f"'-': name the format with --format: {', '.join(formats.FORMATS)}")
+    with _open(path) as store:
+        if file == "-":
+            formats.write_to(store.games(**filters), sys.stdout, format_ or "")
+            return
+        with busy(f"writing {file}"):
+            count = interruptible(lambda: formats.write(store.games(**filters), file, format_))
+    if as_json:
+        print_json({"file": file, "games": count})
+    else:
+        out().print(Text(f"{count:,} games written to {file}"))
+
+
+def import_(
+    path: Path, files: Sequence[Path], format_: str | None, event: str | None, load: Sequence[Path], as_json: bool
+) -> None:
+    prepare(load)
+    read = 0
+
+    def records() -> Iterator[GameRecord]:
+        nonlocal read
+        for file in files:
+            for record in formats.under(event or file.stem, formats.read(file, format_)):
+                read += 1
+                yield record
+
+    with busy("replaying the games"):  # all of them, before the database is made or touched
+        packed = interruptible(lambda: [Packed(record) for record in records()])
+    with Store(path) as store:
+        new = store.add(packed)
+    if as_json:
+        print_json({"database": str(path), "read": read, "new": new})
+    else:
+        known = f", {read - new:,} were there already" if read > new else ""
+        out().print(Text(f"{new:,} of {read:,} games stored in {path}{known}"))

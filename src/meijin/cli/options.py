@@ -1,0 +1,22 @@
+"""Options that several commands have. Nothing here imports more than typer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PLAY, TRAIN, LOOK, WRITE = "Play", "Train", "Look inside", "Write a game"  # panels of the help
+
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="The game, such as 'connect_four(width=9)'.")]
+Load = Annotated[
+    list[Path] | None,
+    typer.Option("--load", metavar="FILE.py", help="Load games and agents from your file; repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds a move.")]
+Simulations = Annotated[
+    int | None, typer.Option("--simulations", metavar="N", help="Let agents search N simulations a move.")
+]
+Moves = Annotated[str, typer.Option("--moves", metavar="LINE", help="Begin after these moves: '4 4 3'.")]

@@ -1,0 +1,170 @@
+"""The commands that work on recorded games, and their options. Nothing here imports more than typer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from meijin.cli.options import Json, Load, Moves, Seconds, Simulations
+
+games_db = typer.Typer(no_args_is_help=True, help="List, count, import and export recorded games.")
+
+Database = Annotated[Path, typer.Argument(metavar="DB", help="The database of games, such as games.db.")]
+FileFormat = Annotated[
+    str | None,
+    typer.Option("--format", metavar="F", help="jsonl, sgf, pgn, usi or kif; by default as the file's name ends."),
+]
+
+#: What every question about recorded games may be narrowed by.
+FILTERS: dict[str, Any] = {
+    "event": Annotated[str | None, typer.Option("--event", metavar="NAME", help="Only of this event.")],
+    "game": Annotated[
+        str | None, typer.Option("--game", metavar="GAME", help="Only of this game; 'othello*' is one of any size.")
+    ],
+    "agent": Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="Only with this agent; 'mcts*' is any mcts.")
+    ],
+    "seat": Annotated[int | None, typer.Option("--seat", metavar="K", help="Only with the agent in seat K.")],
+    "result": Annotated[
+        str | None, typer.Option("--result", metavar="win|draw|loss", help="Only with this result for agent or seat.")
+    ],
+    "ending": Annotated[
+        str | None, typer.Option("--ending", metavar="rules|forfeit|judged|cap", help="Only those that ended so.")
+    ],
+    "since": Annotated[str | None, typer.Option("--since", metavar="DATE", help="Only from 2026-08-01 on.")],
+    "until": Annotated[str | None, typer.Option("--until", metavar="DATE", help="Only up to that day.")],
+}
+
+
+def filtered(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `FILTERS`; it gets their values as one dictionary, its first argument."""
+    own = list(inspect.signature(command).parameters.values())[1:]
+    hints = get_type_hints(command, include_extras=True)
+
+    def run(**given: Any) -> None:
+        filters = {name: given.pop(name) for name in FILTERS}
+        command({name: value for name, value in filters.items() if value is not None}, **given)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in FILTERS.items()]
+    parameters = [p.replace(kind=keyword, annotation=hints[p.name]) for p in own]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature([*parameters, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in (*parameters, *added)}
+    return run
+
+
+@games_db.command("list")
+@filtered
+def list_(
+    filters: Any,  # by `filtered`
+    db: Database,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=0, help="Show N games; 0 for all.")] = 30,
+    json: Json = False,
+) -> None:
+    """List games: who played, and how it ended."""
+    from meijin.cli import games_db as command
+
+    command.list_(db, filters, most, json)
+
+
+@games_db.command()
+@filtered
+def stats(
+    filters: Any,  # by `filtered`
+    db: Database,
+    crosstable: Annotated[
+        bool, typer.Option("--crosstable", help="Also show what each agent scored against each other.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Count games, endings and results, by event, game and agent."""
+    from meijin.cli import games_db as command
+
+    command.stats(db, filters, crosstable, json)
+
+
+@games_db.command()
+@filtered
+def tree(
+    filters: Any,  # by `filtered`
+    db: Database,
+    moves: Moves = "",
+    depth: Annotated[int, typer.Option("--depth", metavar="N", min=1, max=20, help="Show N plies.")] = 1,
+    least: Annotated[int, typer.Option("--least", metavar="N", min=1, help="Leave out moves of fewer games.")] = 1,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Show which moves were played in a position, and with what results."""
+    from meijin.cli import games_db as command
+
+    command.tree(db, filters, moves, depth, least, load or [], json)
+
+
+@games_db.command()
+@filtered
+def export(
+    filters: Any,  # by `filtered`
+    db: Database,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; '-' prints, with --format.")],
+    format: FileFormat = None,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Write games to a file that other programs read."""
+    from meijin.cli import games_db as command
+
+    command.export(db, filters, file, format, load or [], json)
+
+
+@games_db.command("import")
+def import_(
+    db: Database,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of games.")],
+    format: FileFormat = None,
+    event: Annotated[
+        str | None,
+        typer.Option("--event", metavar="NAME", help="The event of games that have none; by default the file's name."),
+    ] = None,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Read games from files, replay them, and store those that are new: all of them or, on an error, none."""
+    from meijin.cli import games_db as command
+
+    command.import_(db, files, format, event, load or [], json)
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE|DB", help="A file of games, or a database of them.")],
+    game: Annotated[
+        int,
+        typer.Option(
+            "--game", metavar="N", min=1, help="The N-th game of the file; in a database the one listed as N."
+        ),
+    ] = 1,
+    ply: Annotated[
+        int | None, typer.Option("--ply", metavar="N", min=0, help="Show only the position after N plies.")
+    ] = None,
+    analyse: Annotated[
+        str | None, typer.Option("--analyse", metavar="AGENT", help="Show what an agent thinks of each position.")
+    ] = None,
+    step: Annotated[
+        bool | None,
+        typer.Option("--step/--no-step", help="Step by commands, or show all; by default as a person is looking."),
+    ] = None,
+    seconds: Seconds = None,
+    simulations: Simulations = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same analysis.")] = 0,
+    format: FileFormat = None,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Step through a recorded game in the terminal, with the values and times of its players."""
+    from meijin.cli import replay as command
+
+    command.replay(file, game, ply, analyse, step, seconds, simulations, seed, format, load or [], json)

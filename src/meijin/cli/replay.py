@@ -1,0 +1,274 @@
+"""`meijin replay`: a recorded game in the terminal, position by position."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from meijin.agents.catalogue import build
+from meijin.arena import formats
+from meijin.arena.formats.fields import describe, describe_note
+from meijin.arena.play import plain
+from meijin.arena.record import GameRecord, MoveNote
+from meijin.arena.store import Store
+from meijin.cli import words
+from meijin.cli.common import limit, prepare
+from meijin.cli.console import busy, out, print_json
+from meijin.cli.inspect import figures, moves_table
+from meijin.cli.program import interruptible
+from meijin.core.agent import Agent, Analysis, Limit
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter, MeijinError, suggest
+from meijin.core.expression import parse
+from meijin.core.state import State
+
+PROMPT = "replay (help for commands): "
+SHOWN = 5  # moves of an analysis
+
+HELP = (
+    ("next", "the position after the next move; so does an empty line"),
+    ("back", "the position before"),
+    ("start", "the first position"),
+    ("end", "the last position"),
+    ("goto N", "the position after N plies; so does N alone"),
+    ("analyse", "what an agent thinks here; with --analyse it is always shown"),
+    ("quit", "leave"),
+)
+SHORT = {"": "next", "n": "next", "b": "back", "p": "back", "s": "start", "e": "end", "q": "quit", "?": "help"}
+HELPER = "mcts(seconds=1)"
+
+
+def replay(
+    path: Path,
+    number: int,
+    ply: int | None,
+    agent: str | None,
+    step: bool | None,
+    seconds: float | None,
+    simulations: int | None,
+    seed: int,
+    format_: str | None,
+    load: Sequence[Path],
+    as_json: bool,
+) -> None:
+    prepare(load)
+    record = find(path, number, format_)
+    if agent is not None and parse(agent).name == "human":
+        raise BadParameter(f"--analyse {agent}: name an agent that searches")
+    session = Session(record, agent, limit(seconds, simulations), seed)
+    if ply is not None and ply > record.plies:
+        raise BadParameter(f"--ply {ply}: the game has {record.plies} plies")
+    if as_json:
+        print_json(session.as_json(ply))
+    elif ply is not None:
+        session.introduce()
+        session.go(ply)
+        session.show()
+    elif step if step is not None else sys.stdin.isatty() and sys.stdout.isatty():
+        session.run()
+    else:
+        session.introduce()
+        for at in range(record.plies + 1):
+            session.go(at)
+            session.show()
+        session.conclude()
+
+
+def find(path: Path, number: int, format_: str | None) -> GameRecord:
+    """A game of a database by the number it is listed under, or of a file by its place."""
+    if not path.is_file():
+        raise MeijinError(f"there is no file '{path}'")
+    with path.open("rb") as file:
+        database = file.read(15) == b"SQLite format 3"
+    if database and format_ is None:
+        with Store(path, create=False) as store:
+            found = next(store.games(id=number), None)
+        if found is None:
+            raise BadParameter(f"--game {number}: '{path}' has none of that number; 'meijin games-db list' shows them")
+        return found
+    read = interruptible(lambda: next(islice(formats.read(path, format_), number - 1, None), None))
+    if read is None:
+        raise BadParameter(f"--game {number}: '{path}' has fewer games")
+    return read
+
+
+class Session:
+    """One record that is looked at."""
+
+    def __init__(self, record: GameRecord, agent: str | None, limit: Limit, seed: int):
+        self.record, self.game = record, make(record.task.game)
+        self.state = State(self.game).play_line(record.moves)  # an impossible record is an error at once
+        self.turns = words.movers(self.state)
+        self.names = [move.name for move in self.state.history]
+        self.limit, self.seed = limit, seed
+        self.agent: Agent | None = build(agent, self.game, seed=seed) if agent else None
+        self.at = record.plies
+        self.console = out()
+
+    def go(self, ply: int) -> None:
+        """To the position after that many plies, or the nearest there is."""
+        ply = min(max(ply, 0), self.record.plies)
+        while self.at > ply:
+            self.state.undo()
+            self.at -= 1
+        while self.at < ply:
+            self.state.redo()
+            self.at += 1
+
+    # ---- showing ----
+
+    def introduce(self) -> None:
+        record, task = self.record, self.record.task
+        event = f"{task.event} {task.number}" if task.event else ""
+        about = "  ".join(part for part in (event, record.began[:16].replace("T", " "), str(self.game)) if part)
+        self.console.print(Text.assemble((self.game.title, "bold"), (f"  {about}", "dim")))
+        for seat, agent in enumerate(task.agents):
+            score = words.number(record.scores[seat])
+            self.say(Text.assemble(words.seat_name(self.game, seat), f"  {agent}  ", (score, "cyan")))
+        for name, text in record.headers.items():
+            self.say(Text(f"{name}: {text}", "dim"))
+
+    def show(self) -> None:
+        self.console.print()
+        self.say(self.status())
+        self.console.print(words.board(self.state))
+        if self.agent is not None:
+            self.opinion(self.agent)
+
+    def status(self) -> Text:
+        line = Text.assemble((f"ply {self.at} of {self.record.plies}", "bold"))
+        if self.at:
+            turn, note = self.turns[self.at - 1], self.note(self.at - 1)
+            line.append_text(Text.assemble("   ", words.mover(self.game, turn), f" {self.names[self.at - 1]}"))
+            if self.at <= len(self.record.task.opening):
+                line.append("   opening", "dim")
+            if note.value is not None:
+                shown = note.value[turn : turn + 1] if turn >= 0 and self.game.seats == 2 else note.value
+                line.append(f"   value {' '.join(words.value(self.game, v) for v in shown)}", "cyan")
+            if note.seconds is not None:
+                line.append(f"   {note.seconds:.2f} s", "dim")
+        if not words.win_or_loss(self.game):
+            line.append_text(Text.assemble("   ", words.scores(self.state)))
+        return line
+
+    def note(self, ply: int) -> MoveNote:
+        return self.record.notes[ply] if self.record.notes else MoveNote()
+
+    def opinion(self, agent: Agent) -> None:
+        analysis = self.analyse(agent)
+        if analysis is None:
+            return
+        self.say(moves_table(self.state, analysis, SHOWN))
+        played = self.names[self.at] if self.at < self.record.plies else None
+        rank = next((k for k, info in enumerate(analysis.moves, 1) if info.move.name == played), None)
+        chosen = "" if played is None else f"; played: {played}" + (f", its choice {rank}" if rank else "")
+        self.say(Text(f"{agent.name}: {figures(analysis)}{chosen}", "dim"))
+
+    def analyse(self, agent: Agent) -> Analysis | None:
+        """What the agent says here; nothing where no seat is to move."""
+        if self.state.is_over or self.state.is_chance:
+            return None
+        with busy(f"{agent.name} is looking at ply {self.at}"):
+            return interruptible(lambda: agent.analyse(self.state, self.limit))
+
+    def conclude(self) -> None:
+        record, game = self.record, self.game
+        ended = words.result(self.state) if record.ending == "rules" else Text(f"ended by {record.ending}", "bold")
+        if record.forfeit is not None:
+            ended = Text.assemble(words.seat_name(game, record.forfeit), (" forfeits", "bold"))
+        self.console.print(Text.assemble("game over: ", ended, (f"  {record.reason}", "dim")))
+
+    def say(self, what: Text | Table) -> None:
+        self.console.print(Padding(what, (0, 0, 0, 2), expand=False))
+
+    # ---- stepping ----
+
+    def run(self) -> None:
+        if sys.stdin.isatty():
+            with contextlib.suppress(ImportError):  # not on every system
+                import readline  # noqa: F401 - line editing and the history of what was typed
+        self.introduce()
+        self.go(0)
+        self.show()
+        while (text := self.read()) is not None:
+            word, _, rest = SHORT.get(text.lower(), text.lower()).partition(" ")
+            if word == "quit":
+                return
+            before = self.at
+            if not self.obey(word, rest.strip()):
+                continue
+            if self.at == before:
+                self.say(Text("this is the first position" if self.at == 0 else "this is the last position", "dim"))
+                continue
+            self.show()
+            if self.at == self.record.plies:
+                self.conclude()
+
+    def obey(self, word: str, rest: str) -> bool:
+        """Do as told; whether that was to go somewhere."""
+        places: dict[str, Callable[[], int]] = {
+            "next": lambda: self.at + 1,
+            "back": lambda: self.at - 1,
+            "start": lambda: 0,
+            "end": lambda: self.record.plies,
+        }
+        number = rest if word == "goto" else word
+        if word in places and not rest:
+            self.go(places[word]())
+            return True
+        if number.isdecimal() and len(number) < 10:
+            if int(number) > self.record.plies:
+                self.say(Text(f"the game has {self.record.plies} plies", "red"))
+                return False
+            self.go(int(number))
+            return True
+        if word == "help":
+            for name, meaning in HELP:
+                self.say(Text.assemble((f"{name:<8}", "cyan"), f" {meaning}"))
+        elif word == "analyse":
+            self.opinion(self.agent or build(HELPER, self.game, seed=self.seed))
+        elif word == "goto":
+            self.say(Text(f"goto needs a ply from 0 to {self.record.plies}", "red"))
+        else:
+            near = suggest(word, ["help", *(name.split()[0] for name, _ in HELP)])
+            self.say(Text(f"'{word}' is not a command{near or '; help lists them'}", "red"))
+        return False
+
+    def read(self) -> str | None:
+        """What was typed, None at the end of the input."""
+        try:
+            text = input(PROMPT)
+        except EOFError:
+            print()
+            return None
+        if not sys.stdin.isatty():
+            print(text)  # what a terminal would have shown
+        return " ".join(text.split())
+
+    # ---- JSON ----
+
+    def as_json(self, ply: int | None) -> dict[str, Any]:
+        positions = []
+        for at in range(self.record.plies + 1) if ply is None else (ply,):
+            self.go(at)
+            said: dict[str, Any] = {
+                "ply": at,
+                "move": self.names[at - 1] if at else None,
+                "by": (self.turns[at - 1] if self.turns[at - 1] >= 0 else "chance") if at else None,
+                **(describe_note(self.note(at - 1)) if at else {}),
+                "turn": None if self.state.is_over else "chance" if self.state.is_chance else self.state.turn,
+                "scores": self.state.scores,
+                "cells": [self.game.pieces[v].text for v in self.state.cells],
+            }
+            if self.agent is not None and (analysis := self.analyse(self.agent)) is not None:
+                said["opinion"] = {"agent": self.agent.name, **plain(analysis)}
+            positions.append(said)
+        return {**describe(self.record), "plies": self.record.plies, "positions": positions}

@@ -1,0 +1,154 @@
+"""`meijin tournament`: play the games of a plan, or those that are missing, and write the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from meijin.arena import report
+from meijin.arena.plan import EXAMPLE, read_plan
+from meijin.arena.standings import Line
+from meijin.arena.store import Store
+from meijin.arena.tournament import Tournament, database_path, report_path
+from meijin.cli.common import prepare
+from meijin.cli.console import err, out, print_json, table, telling
+from meijin.cli.program import interruptible
+from meijin.core.errors import BadParameter, MeijinError
+
+
+def tournament(
+    file: Path | None,
+    folder: Path | None,
+    database: Path | None,
+    workers: int | None,
+    report_only: bool,
+    example: bool,
+    load: Sequence[Path],
+    as_json: bool,
+) -> None:
+    if example:
+        print(EXAMPLE, end="")
+        return
+    if file is None:
+        raise BadParameter("name the file of a tournament; 'meijin tournament --example' prints one to start from")
+    with opened(file, database, load, create=not report_only) as run:
+        if not report_only:
+            _play(run, workers, hidden=as_json)
+        summary = run.summary()
+        paths = report.write(summary, folder or report_path(run.plan, file))
+    if as_json:
+        print_json(_as_json(summary, paths))
+    else:
+        _print(summary, paths)
+
+
+@contextmanager
+def opened(file: Path, database: Path | None, load: Sequence[Path], create: bool) -> Iterator[Tournament]:
+    """The tournament of a plan and the games it has played."""
+    plan = read_plan(file)
+    prepare(load)
+    path = database or database_path(plan, file)
+    if not create and not path.exists():
+        raise MeijinError(f"'{path}' is not there: nothing of '{plan.name}' has been played yet")
+    with Store(path, create=create) as store:
+        yield Tournament(plan, store)
+
+
+def _play(run: Tournament, workers: int | None, hidden: bool) -> None:
+    with _progress(run.plan.name, run.played, run.total, hidden) as step:
+        try:
+            if (run.plan.workers if workers is None else workers) == 0:
+                interruptible(lambda: run.run(0, lambda _: step()))  # compiled code does not look at Ctrl-C itself
+            else:
+                run.run(workers, lambda _: step())
+        except KeyboardInterrupt:
+            done = f"stopped after {run.played:,} of {run.total:,} games, which are kept"
+            err().print(Text(f"{done}; the same command goes on"))
+            raise
+
+
+@contextmanager
+def _progress(what: str, done: int, total: int, hidden: bool) -> Iterator[Callable[[], None]]:
+    """A bar on stderr where a person is looking; gives the function that counts one more game."""
+    console = err()
+    if hidden or not console.is_terminal:
+        yield lambda: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, expand=True) as progress:
+        task = progress.add_task(what, total=total, completed=done)
+        with telling(lambda message: progress.update(task, description=message or what)):
+            yield lambda: progress.advance(task)
+
+
+def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
+    def line(each: Line) -> dict[str, Any]:
+        rating, glicko, tally = each.rating, each.glicko, each.tally
+        return {
+            "rank": each.rank,
+            "name": each.name,
+            "elo": rating.elo,
+            "interval": [rating.low, rating.high],
+            "glicko2": {"rating": glicko.rating, "deviation": glicko.deviation, "volatility": glicko.volatility},
+            "games": tally.games,
+            "wins": tally.wins,
+            "draws": tally.draws,
+            "losses": tally.losses,
+            "mean_score": tally.mean,
+        }
+
+    return {
+        "name": summary.name,
+        "finished": summary.done,
+        "games": [
+            {
+                "game": each.game,
+                "played": len(each.played),
+                "total": each.total,
+                "agents": [line(one) for one in each.lines],
+                "forfeits": [
+                    {"agent": f.agent, "number": f.number, "seat": f.seat, "reason": f.reason} for f in each.forfeits
+                ],
+            }
+            for each in summary.tables
+        ],
+        "overall": [line(each) for each in summary.overall],
+        "files": [str(path) for path in paths],
+    }
+
+
+def _print(summary: report.Summary, paths: Sequence[Path]) -> None:
+    console = out()
+    console.print(Text.assemble((summary.name, "bold"), (f"  {summary.progress}", "dim")))
+    if summary.overall:
+        _print_list("all games", summary.overall, solo=False)
+    for each in summary.tables:
+        _print_list(each.title, each.lines, each.solo)
+        for agent, count, games, reason in report.forfeit_rows(each)[1]:
+            plural = "game" if count == "1" else "games"
+            console.print(Text.assemble((agent, "bold"), f" forfeited {count} {plural} ({games}): {reason}"))
+    console.print(Text(f"report: {paths[0]}", "dim"), soft_wrap=True)
+
+
+def _print_list(title: str, lines: Sequence[Line], solo: bool) -> None:
+    """The list as a terminal has room for it; the report says more."""
+    headings, rows = report.rating_rows(lines, solo)
+    keep = [k for k, heading in enumerate(headings) if heading not in ("Glicko-2", "wins", "draws", "losses")]
+    names = [headings[k] or "#" for k in keep]
+    shown = table(*names, right=tuple(name for name in names if name != "agent"))
+    for row in rows:
+        shown.add_row(*(Text(row[k], "bold cyan" if headings[k] == "agent" else "") for k in keep))
+    console = out()
+    console.print(Text(title, "bold"))
+    console.print(shown)
