@@ -164,6 +164,65 @@ def _launch(kernel: Any, threads: int, *args: Any) -> None:
     _module().synchronize()
 
 
+# ---- arrays and kernels of larger things, such as forests ----
+
+FEW = 32  # threads a block where there are only some thousand: they shall reach every multiprocessor
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Zeros in the device's memory."""
+    require()
+    array = cuda.device_array(shape, dtype)
+    if simulated():
+        array[:] = np.zeros(shape, dtype)
+    else:
+        cuda.driver.device_memset(array, 0, array.nbytes)
+    return array
+
+
+def as_device(array: Any) -> Any:
+    """An array in the device's memory: copied if NumPy's, shared if another library's."""
+    require()
+    if isinstance(array, np.ndarray):
+        return cuda.to_device(array)
+    if simulated():
+        return array
+    arrays: Any = import_module("numba.cuda.cudadrv.devicearray")
+    # What is Numba's already stays as it is: the common interface would lose the fields of records.
+    return array if arrays.is_cuda_ndarray(array) else cuda.as_cuda_array(array)
+
+
+def external_stream(handle: int) -> Any:
+    """Another library's stream, by its handle."""
+    require()
+    return cuda.external_stream(handle)
+
+
+@cache
+def _each(maker: Any) -> Any:
+    """The maker of a CUDA kernel that runs `maker`'s function `(arrays, i)` in thread i."""
+
+    def each(game: Game) -> Function:
+        run = maker(game)
+
+        def kernel(arrays: Any, count: int) -> None:
+            i = cuda.grid(1)
+            if i < count:
+                run(arrays, i)
+
+        return kernel
+
+    return each
+
+
+def over(game: Game, maker: Any, count: int, arrays: Any, stream: Any = 0) -> None:
+    """Run `maker`'s function `(arrays, i)` for i in 0..count-1, one thread each, without waiting for the end."""
+    kernel = device_kernel(game, _each(maker))
+    with warnings.catch_warnings(), _tables_in_global_memory():
+        warnings.simplefilter("ignore")
+        kernel[(count + FEW - 1) // FEW, FEW, stream](arrays, count)
+
+
 def random_walks(game: Game, count: int, plies: int, seed: int) -> Any:
     """`count` positions after at most `plies` random plies; equal to `kernels.random_walks` with the same streams."""
     kernel = device_kernel(game, walks)

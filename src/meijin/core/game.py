@@ -100,6 +100,9 @@ class Game:
     outcome_name: Callable[[int], str] | None = None
     keeps: Sequence[str] | None = None  # names of the symmetries of the board that the rules keep; None: all
     swaps: Sequence[str] = ()  # names of those that the rules keep if the two seats are exchanged too
+    views: Any = (
+        None  # [seat, move] -> the move's number as that seat sees it, where `planes` turn the board to the mover
+    )
     # filled in when the game is made through its registered function
     name: str = "game"
     title: str = ""
@@ -135,6 +138,12 @@ class Game:
                 raise RuleError(problem)
         for rule, arguments in CONTRACT.items():
             _check_rule(rule, getattr(self, rule), arguments)
+        if self.views is not None:
+            self.views = np.ascontiguousarray(self.views, np.int32)
+            if self.views.shape != (self.seats, self.num_moves) or any(
+                not np.array_equal(np.sort(view), np.arange(self.num_moves)) for view in self.views
+            ):
+                raise RuleError("`views` must hold a permutation of the moves for every seat")
         if self.planes is None:
             self.planes, self.num_planes = _default_planes(self)
         self._kernels: dict[Any, Any] = {}

@@ -407,6 +407,7 @@ def minishogi(max_plies: int = 300) -> Game:
         cells=cells,
         planes=planes,
         num_planes=32,
+        views=VIEWS,
         heuristic=heuristic,
         sample=sample,
         noisy=noisy,

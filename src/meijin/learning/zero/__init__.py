@@ -1,0 +1,1 @@
+"""AlphaZero for any game: nets, inference, checkpoints and the loop that trains them."""

@@ -1,0 +1,230 @@
+"""Running a net quickly: batch norm folded into the convolutions, low precision, and memory that stays in place.
+
+An `Evaluator` owns an input and two outputs of a fixed batch. Self-play writes planes into `x`, calls `run` and reads
+`logits` and `values`; `load` copies a net's newer weights in without moving anything, so that CUDA graphs, compiled
+code and arrays that others hold onto stay valid.
+
+On a CPU give each thread an `Evaluator` of its own with `threads=1`: PyTorch's threads wait for each other in every
+layer, which costs a little when the cores are idle and most of the speed when they are shared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from meijin.core.errors import BadParameter, MeijinError, NoDevice
+from meijin.learning.zero.nets import Net, Unit
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+class Folded(nn.Module):
+    """A `Unit` without its batch norm, which is one more factor of the weights and a bias."""
+
+    def __init__(self, unit: Unit, inputs: int):
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, unit.conv.out_channels, unit.conv.kernel_size, padding=unit.conv.padding)  # type: ignore[arg-type]
+        side = unit.side
+        self.side = None if side is None else nn.Linear(side.in_features, side.out_features, bias=False)
+
+    @torch.no_grad()
+    def load(self, unit: Unit) -> None:
+        norm = unit.norm
+        assert norm.running_mean is not None and norm.running_var is not None and self.conv.bias is not None
+        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
+        weight = unit.conv.weight * scale[:, None, None, None]
+        missing = self.conv.in_channels - unit.conv.in_channels  # planes of zeros that fill up the input
+        self.conv.weight.copy_(F.pad(weight, (0, 0, 0, 0, 0, missing)))
+        self.conv.bias.copy_(norm.bias - norm.running_mean * scale)
+        if unit.side is not None and self.side is not None:
+            self.side.weight.copy_(unit.side.weight * scale[:, None])
+
+    def forward(self, x: Tensor, mask: Tensor | None, side: Tensor | None = None) -> Tensor:
+        y: Tensor = self.conv(x)
+        if self.side is not None:
+            assert side is not None
+            y = y + self.side(side)[:, :, None, None]
+        return y if mask is None else y * mask
+
+
+class InferenceNet(nn.Module):
+    """A net for `eval` only, its batch norms folded, in any precision. Same input and outputs, these in float32."""
+
+    def __init__(self, net: Net, dtype: torch.dtype = torch.float32, align: int = 1):
+        super().__init__()
+        self.net = Net(net.game, net.config)
+        self.dtype = dtype
+        planes = self.net.stem.conv.in_channels
+        padded = -(-planes // align) * align  # tensor cores take their channels by eights
+        frame = F.pad(self.net.frame, (0, 0, 0, 0, 0, padded - planes))
+        self.net.register_buffer("frame", frame, persistent=False)
+        for name, unit in net.named_modules():
+            if isinstance(unit, Unit):
+                self.net.set_submodule(name, Folded(unit, padded if name == "stem" else unit.conv.in_channels))
+        self.net.eval().requires_grad_(False).to(dtype)
+        if dtype is torch.bfloat16:  # 8 bits are enough for a tower, but too coarse for the answers
+            for part in (self.net.policy, self.net.value):
+                for name, layer in part.named_children():
+                    if name != "unit":
+                        layer.float()
+        self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.to(next(net.parameters()).device)
+        self.load(net)
+
+    @torch.no_grad()
+    def load(self, net: Net) -> None:
+        """Take over a net's weights, in place."""
+        if net.config != self.net.config or net.layout != self.net.layout:
+            raise BadParameter(f"a net of {net.game} with {net.config} does not fit here; make a new one from it")
+        for name, module in net.named_modules():
+            if isinstance(module, Unit):
+                cast(Folded, self.net.get_submodule(name)).load(module)
+        theirs = dict(net.named_parameters())
+        for name, weight in self.net.named_parameters():
+            if ".conv." not in name and ".side." not in name:
+                weight.copy_(theirs[name])
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        logits, values = self.net(x.to(self.dtype))
+        return logits.float(), values.float()
+
+
+def cpu_dtype() -> torch.dtype:
+    """What this machine's CPU is fastest at: bfloat16 where it has instructions for it, else float32."""
+    # Asked by name, since which of these questions PyTorch answers depends on its version.
+    for question in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        if getattr(torch.cpu, question, lambda: False)():
+            return torch.bfloat16
+    return torch.float32
+
+
+class Evaluator:
+    """A net ready to evaluate up to `batch` positions at a time.
+
+    `x` [batch, plane, cell], `logits` [batch, move] and `values` [batch, seat] are float32 tensors that never move;
+    on a CPU `arrays` gives them as NumPy arrays, on a GPU they have `__cuda_array_interface__`.
+    """
+
+    def __init__(
+        self,
+        net: Net,
+        batch: int,
+        *,
+        device: str | torch.device = "cpu",
+        dtype: str | torch.dtype | None = None,  # None: float16 on a GPU; on a CPU what it is fastest at
+        compiled: bool = False,  # by torch.compile: worth its minute for long runs on a GPU
+        graph: bool = True,  # on a GPU: record the whole net once, then launch it with one call
+        threads: int | None = None,  # on a CPU: PyTorch's threads while `run` lasts; None: leave them as they are
+    ):
+        if batch < 1:
+            raise BadParameter(f"batch={batch}: an evaluator needs room for at least one position")
+        self.game, self.batch, self.threads = net.game, batch, threads
+        self.device = torch.device(device)
+        cuda = self.device.type == "cuda"
+        if cuda and not torch.cuda.is_available():
+            raise NoDevice(f"device '{device}': PyTorch finds no GPU; choose device 'cpu'")
+        if isinstance(dtype, str):
+            if dtype not in DTYPES:
+                raise BadParameter(f"dtype={dtype!r}: choose one of {', '.join(DTYPES)}")
+            dtype = DTYPES[dtype]
+        self.dtype = dtype or (torch.float16 if cuda else cpu_dtype())
+        self._graph: Any = None
+        try:
+            self.inference = InferenceNet(net, self.dtype, align=8 if cuda else 1).to(self.device)
+            shape = net.game.num_planes or 0, len(net.game.board.cells)
+            self.x = torch.zeros((batch, *shape), device=self.device)
+            self.logits = torch.zeros((batch, net.game.num_moves), device=self.device)
+            self.values = torch.zeros((batch, net.game.seats), device=self.device)
+            self._forward: Any = self.inference
+            if compiled:
+                self._forward = _compiled(self.inference, cuda)
+            if cuda:
+                self._warm(graph)
+        except torch.OutOfMemoryError as error:
+            raise MeijinError(
+                f"the GPU has not enough memory for a net of {net.num_weights:,} weights with batch={batch}; "
+                f"choose a smaller batch ({str(error).splitlines()[0]})"
+            ) from None
+
+    def _warm(self, graph: bool) -> None:
+        """Compile and tune, off the main stream as recording demands; then record."""
+        with torch.cuda.device(self.device), _tuned():
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                for _ in range(3):
+                    self._step(self.batch)
+            torch.cuda.current_stream().wait_stream(stream)
+            torch.cuda.synchronize()
+            if graph:
+                self._graph = torch.cuda.CUDAGraph()
+                # "thread_local": other threads may train meanwhile.
+                with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+                    self._step(self.batch)
+
+    def _step(self, count: int) -> None:
+        with torch.inference_mode():
+            logits, values = self._forward(self.x[:count])
+            self.logits[:count].copy_(logits)
+            self.values[:count].copy_(values)
+
+    def run(self, count: int | None = None) -> None:
+        """Evaluate the first `count` positions in `x` (a graph always does all), without waiting for a GPU."""
+        if self._graph is not None:
+            self._graph.replay()
+            return
+        if self.threads is not None and torch.get_num_threads() != self.threads:
+            torch.set_num_threads(self.threads)
+        self._step(self.batch if count is None else count)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """`x`, `logits` and `values` as NumPy arrays on the same memory; on a CPU only."""
+        return self.x.numpy(), self.logits.numpy(), self.values.numpy()
+
+    def load(self, net: Net) -> None:
+        """Take over a net's weights for all runs to come."""
+        self.inference.load(net)
+
+    def __call__(self, planes: NDArray[np.float32] | Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Logits and values of any number of positions, for those who need no speed."""
+        logits, values = [], []
+        for part in batches(torch.as_tensor(planes), self.batch):
+            self.x[: len(part)].copy_(part)
+            self.run(len(part))
+            logits.append(self.logits[: len(part)].cpu().numpy().copy())
+            values.append(self.values[: len(part)].cpu().numpy().copy())
+        return np.concatenate(logits), np.concatenate(values)
+
+
+def batches(planes: Tensor, size: int) -> Iterator[Tensor]:
+    for at in range(0, max(1, len(planes)), size):
+        yield planes[at : at + size]
+
+
+@contextlib.contextmanager
+def _tuned() -> Iterator[None]:
+    """Let cuDNN try its algorithms; a recorded graph keeps the best, others are left with what they had set."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
+
+
+def _compiled(net: nn.Module, cuda: bool) -> Any:
+    # Each evaluator is one more shape of the same code; beyond the limit PyTorch would silently stop compiling.
+    with contextlib.suppress(AttributeError):
+        torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
+    if cuda:
+        return torch.compile(net, mode="max-autotune-no-cudagraphs", dynamic=False)
+    return torch.compile(net, dynamic=False)

@@ -1,0 +1,395 @@
+"""Nets: what a position is worth and which moves look good, for any game.
+
+`net(planes)` takes what the game's `planes` rule writes, float [batch, plane, cell], and gives
+
+- logits, [batch, move], illegal moves included: whoever uses them masks those;
+- values, [batch, seat], in units of `ValueScale` and *as the mover sees the table*: entry k belongs to the seat
+  `(mover + k) % seats`. Nothing assumes that they add up to zero.
+
+At a chance turn planes are written from seat 0's view, so the mover counts as seat 0 there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from meijin.core.errors import BadParameter, MeijinError, UnknownName, suggest
+from meijin.core.game import Game
+from meijin.learning.zero.layout import Layout, layout
+
+
+@dataclass(frozen=True)
+class NetConfig:
+    """The shape of a net. With the game, it says everything but the weights."""
+
+    blocks: int = 4  # residual blocks of two convolutions each
+    channels: int = 32  # of the tower; a perceptron has three times as many units a layer
+    policy_channels: int = 32  # between the tower and the moves
+    value_channels: int = 8  # between the tower and the value's hidden layer
+    value_hidden: int = 64  # units of that layer
+    pooling: bool = False  # blocks and heads that see the whole board: one net for several sizes
+    kind: Literal["auto", "tower", "mlp"] = "auto"  # auto: a tower where the board has a grid
+    policy: Literal["auto", "cells", "flat"] = (
+        "auto"  # a plane a kind of move, or a linear layer; auto: cells if it can
+    )
+    moves_left: bool = False  # also foretell how many plies are left
+
+    def __post_init__(self) -> None:
+        for name in ("blocks", "channels", "policy_channels", "value_channels", "value_hidden"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
+                raise BadParameter(f"net: {name}={value!r}: choose a whole number from 1 to 4096")
+        for name, known in (("kind", ("auto", "tower", "mlp")), ("policy", ("auto", "cells", "flat"))):
+            if getattr(self, name) not in known:
+                raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose one of {', '.join(known)}")
+        for name in ("pooling", "moves_left"):
+            if not isinstance(getattr(self, name), bool):
+                raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose true or false")
+
+    @classmethod
+    def sized(cls, name: str, **changes: Any) -> NetConfig:
+        """A size by name (see `SIZES`), with changes."""
+        if name not in SIZES:
+            raise UnknownName(f"unknown net size '{name}'{suggest(name, SIZES)}; sizes are {', '.join(SIZES)}")
+        return cls.from_dict({**SIZES[name], **changes})
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> NetConfig:
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in values:
+            if name not in known:
+                raise UnknownName(f"net: unknown setting '{name}'{suggest(name, known)}; known: {', '.join(known)}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+SIZES: dict[str, dict[str, Any]] = {
+    "nano": {"blocks": 4, "channels": 32, "policy_channels": 16, "value_channels": 4, "value_hidden": 32},
+    "tiny": {"blocks": 5, "channels": 64},
+    "small": {"blocks": 6, "channels": 96},
+    "medium": {"blocks": 10, "channels": 128, "value_hidden": 128},
+    "large": {"blocks": 20, "channels": 256, "policy_channels": 64, "value_channels": 16, "value_hidden": 256},
+}
+
+
+@dataclass(frozen=True)
+class ValueScale:
+    """The map between a game's scores and the units that nets learn and searches average.
+
+    "affine" takes the score range to [-1, 1]; for scores of +1, 0 and -1 it changes nothing. "symlog" is for games
+    without a highest score: units are logarithms, 0 score -> 0, `LARGE` -> 1, and a mean of units is less than the
+    unit of the mean: a search that averages them likes a sure thing a little more than the scores would.
+    """
+
+    kind: Literal["affine", "symlog"]
+    low: float
+    high: float  # "affine" only
+
+    LARGE = 1e6  # the score at which a symlog unit is 1
+
+    @classmethod
+    def of(cls, game: Game) -> ValueScale:
+        low, high = game.score_range
+        return cls("affine", low, high) if game.bounded else cls("symlog", 0.0, math.inf)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether units stay within [-1, 1], so that a net may end in tanh."""
+        return self.kind == "affine"
+
+    def functions(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
+        """`to_unit(score)` and `to_score(unit)` for single numbers: plain functions, as kernels compile them."""
+        if self.kind == "affine":
+            middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+
+            def affine_unit(score: float) -> float:
+                return (score - middle) / half
+
+            def affine_score(unit: float) -> float:
+                return unit * half + middle
+
+            return affine_unit, affine_score
+
+        large = math.log1p(self.LARGE)
+
+        def log_unit(score: float) -> float:
+            return math.copysign(math.log1p(abs(score)), score) / large
+
+        def log_score(unit: float) -> float:
+            return math.copysign(math.expm1(abs(unit) * large), unit)
+
+        return log_unit, log_score
+
+    def to_unit(self, scores: Any) -> Any:
+        """Scores -> units, for an array or a tensor."""
+        if self.kind == "affine":
+            return (scores - (self.low + self.high) / 2) / ((self.high - self.low) / 2)
+        xp: Any = torch if isinstance(scores, Tensor) else np
+        return xp.sign(scores) * xp.log1p(xp.abs(scores)) / math.log1p(self.LARGE)
+
+    def to_score(self, units: Any) -> Any:
+        """Units -> scores, for an array or a tensor."""
+        if self.kind == "affine":
+            return units * ((self.high - self.low) / 2) + (self.low + self.high) / 2
+        xp: Any = torch if isinstance(units, Tensor) else np
+        return xp.sign(units) * xp.expm1(xp.abs(units) * math.log1p(self.LARGE))
+
+
+class Outputs(NamedTuple):
+    """All that a net says, the auxiliary heads included; None for those it does not have."""
+
+    logits: Tensor  # [batch, move]
+    values: Tensor  # [batch, seat], from the mover on
+    moves_left: Tensor | None  # [batch], log(1 + plies)
+
+
+class Norm(nn.BatchNorm2d):
+    """Batch norm whose statistics leave out the places that are off the board."""
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is None:
+            return super().forward(x)
+        if not self.training:
+            return super().forward(x) * mask
+        assert self.running_mean is not None and self.running_var is not None
+        x = x.float()
+        count = mask.sum() * x.shape[0]
+        mean = (x * mask).sum((0, 2, 3)) / count
+        centred = (x - mean[:, None, None]) * mask
+        var = centred.square().sum((0, 2, 3)) / count
+        with torch.no_grad():
+            momentum = self.momentum if self.momentum is not None else 0.1
+            self.running_mean.lerp_(mean, momentum)
+            self.running_var.lerp_(var * count / (count - 1), momentum)
+        scale = self.weight * torch.rsqrt(var + self.eps)
+        return centred * scale[:, None, None] + self.bias[:, None, None] * mask
+
+
+def relu(x: Tensor) -> Tensor:
+    return F.relu(x, inplace=True)  # what it is given is always fresh, and memory is what a small net waits for
+
+
+class Unit(nn.Module):
+    """Convolution, a vector for the whole board added in (`side` wide; 0: none), batch norm. Off the board stays 0."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, side: int = 0):
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
+        self.side = nn.Linear(side, outputs, bias=False) if side else None
+        self.norm = Norm(outputs)
+
+    def forward(self, x: Tensor, mask: Tensor | None, side: Tensor | None = None) -> Tensor:
+        y: Tensor = self.conv(x)
+        if self.side is not None:
+            assert side is not None
+            y = y + self.side(side)[:, :, None, None]
+        normed: Tensor = self.norm(y, mask)
+        return normed
+
+
+def pool(x: Tensor, on_board: int) -> Tensor:
+    """[batch, c, rows, columns], none negative and 0 off the board -> [batch, 3c]: mean, mean by size, maximum."""
+    mean = x.sum((2, 3)) / on_board
+    # The width enters as a factor, so that a net can weigh a mean differently on other sizes.
+    return torch.cat([mean, mean * ((math.sqrt(on_board) - 9) / 10), x.amax((2, 3))], 1)
+
+
+class Block(nn.Module):
+    """Two convolutions and a shortcut; with `pooled` > 0 the first also sees that many channels of the whole board."""
+
+    def __init__(self, channels: int, kernel: int, pooled: int):
+        super().__init__()
+        self.look = Unit(channels, pooled, kernel) if pooled else None
+        self.first = Unit(channels, channels, kernel, 3 * pooled)
+        self.second = Unit(channels, channels, kernel)
+
+    def forward(self, x: Tensor, mask: Tensor | None, on_board: int) -> Tensor:
+        side = pool(relu(self.look(x, mask)), on_board) if self.look is not None else None
+        y: Tensor = self.second(relu(self.first(x, mask, side)), mask)
+        return relu(y.add_(x))
+
+
+class Policy(nn.Module):
+    """Logits of moves: a plane a kind of move and a pooled number a word, or else a linear layer over all places."""
+
+    def __init__(self, config: NetConfig, lay: Layout, num_moves: int, channels: int, cells: bool):
+        super().__init__()
+        kinds, words = len(lay.kinds), len(lay.words)
+        if cells:
+            width = max(config.policy_channels, min(kinds, channels))
+        else:  # a linear layer is as wide as keeps it well below the tower's size
+            width = max(2, min(config.policy_channels, 200_000 // (lay.places * num_moves)))
+            width = channels if lay.kind == "mlp" else width
+        self.pooled = config.pooling and lay.kind == "tower"
+        self.unit = Unit(channels, width, 1, 3 * channels if self.pooled else 0)
+        self.planes = nn.Conv2d(width, kinds, 1) if cells else None
+        self.words = nn.Linear(3 * width, words) if cells and words else None
+        self.flat = None if cells else nn.Linear(width * lay.places, num_moves)
+
+    def forward(self, x: Tensor, mask: Tensor | None, on_board: int, index: Tensor | None) -> Tensor:
+        y = relu(self.unit(x, mask, pool(x, on_board) if self.pooled else None))
+        if self.planes is None:
+            assert self.flat is not None
+            flat: Tensor = self.flat(for_layer(by_place(y), self.flat))
+            return flat
+        y = for_layer(y, self.planes)
+        logits = by_place(self.planes(y))
+        if self.words is not None:
+            logits = torch.cat([logits, self.words(pool(y, on_board))], 1)
+        return logits if index is None else logits.index_select(1, index)
+
+
+def by_place(x: Tensor) -> Tensor:
+    """[batch, c, rows, columns] -> [batch, place * c]: no copy where channels are last in memory."""
+    return x.permute(0, 2, 3, 1).flatten(1)
+
+
+def for_layer(x: Tensor, layer: nn.Linear | nn.Conv2d) -> Tensor:
+    """In the precision of that layer's weights: inference may keep the last layers finer than the tower."""
+    return x.to(layer.weight.dtype)
+
+
+class Value(nn.Module):
+    """The value vector, and the plies left if asked for."""
+
+    def __init__(self, config: NetConfig, lay: Layout, seats: int, channels: int):
+        super().__init__()
+        self.pooled = config.pooling and lay.kind == "tower"
+        width = channels if lay.kind == "mlp" else 4 * config.value_channels if self.pooled else config.value_channels
+        self.unit = Unit(channels, width, 1)
+        self.hidden = nn.Linear(width * (3 if self.pooled else lay.places), config.value_hidden)
+        self.values = nn.Linear(config.value_hidden, seats)
+        self.plies = nn.Linear(config.value_hidden, 1) if config.moves_left else None
+
+    def forward(self, x: Tensor, mask: Tensor | None, on_board: int) -> tuple[Tensor, Tensor | None]:
+        y = relu(self.unit(x, mask))
+        y = for_layer(pool(y, on_board) if self.pooled else by_place(y), self.hidden)
+        hidden = relu(self.hidden(y))
+        return self.values(hidden), None if self.plies is None else self.plies(hidden).squeeze(1)
+
+
+class Net(nn.Module):
+    """A residual tower for one game. Its weights know nothing of the board's size if `config.pooling` is set."""
+
+    # Where things lie. These follow from the game, so they are no part of a checkpoint.
+    mask: Tensor | None  # [row, column], 1 on the board; None where all places are
+    frame: Tensor  # [plane, row, column]: planes that every position has
+    source: Tensor | None  # [place] -> cell; None where they are the same
+    trays: Tensor | None  # the cells without a place
+    index: Tensor | None  # [move] -> where its logit is; None where they are in order
+
+    def __init__(self, game: Game, config: NetConfig | None = None):
+        super().__init__()
+        self.game = game
+        self.config = config = config or NetConfig()
+        self.scale = ValueScale.of(game)
+        self.layout = lay = layout(game, config.kind)
+        self.tower = lay.kind == "tower"
+        if config.policy == "cells" and not lay.kinds:
+            raise BadParameter(
+                f"{game}: its moves do not belong to cells of a grid; choose the policy 'flat' or 'auto'"
+            )
+        cells = bool(lay.kinds) and config.policy != "flat"
+        channels, kernel = (config.channels, 3) if self.tower else (3 * config.channels, 1)
+        self._place(lay, cells)
+        trays = len(lay.trays) * lay.planes
+        # One more plane: 1 on the board, which shows a convolution where the board ends.
+        self.stem = Unit(lay.planes + 1, channels, kernel, trays)
+        pooled = [config.pooling and self.tower and i % 3 == 1 for i in range(config.blocks)]
+        self.blocks = nn.ModuleList(Block(channels, kernel, max(8, channels // 4) if p else 0) for p in pooled)
+        self.policy = Policy(config, lay, game.num_moves, channels, cells)
+        self.value = Value(config, lay, game.seats, channels)
+        self._begin()
+
+    def _place(self, lay: Layout, cells: bool) -> None:
+        def keep(name: str, values: Any) -> None:
+            self.register_buffer(name, None if values is None else torch.as_tensor(values), persistent=False)
+
+        on_board = torch.tensor([float(cell >= 0) for cell in lay.source] or [1.0]).view(lay.rows, lay.columns)
+        keep("mask", on_board if lay.holes else None)
+        keep("frame", on_board[None])
+        keep("source", None if lay.in_order or not self.tower else [max(cell, 0) for cell in lay.source])
+        keep("trays", list(lay.trays) if lay.trays else None)
+        keep("index", list(lay.index) if cells and lay.index != tuple(range(len(lay.index))) else None)
+
+    def _begin(self) -> None:
+        """Begin with every block an identity and every answer even: training is steady from the first step."""
+        for block in self.blocks:
+            nn.init.zeros_(block.second.norm.weight)  # type: ignore[union-attr, arg-type]
+        for head in (self.policy.planes, self.policy.words, self.policy.flat, self.value.values):
+            if head is not None:
+                nn.init.normal_(head.weight, std=0.01)
+                if head.bias is not None:
+                    nn.init.zeros_(head.bias)
+
+    def place(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """[batch, plane, cell] -> [batch, plane + frame, row, column], and the trays [batch, plane * tray] if any."""
+        lay = self.layout
+        side = None if self.trays is None else x.index_select(2, self.trays).flatten(1)
+        if self.source is not None:
+            x = x.index_select(2, self.source)
+        x = x.reshape(x.shape[0], lay.planes, lay.rows, lay.columns)
+        if self.mask is not None:
+            x = torch.where(self.mask > 0, x, torch.zeros_like(x))
+        return torch.cat([x, self.frame.to(x.dtype).expand(x.shape[0], -1, -1, -1)], 1), side
+
+    def outputs(self, x: Tensor) -> Outputs:
+        """Everything the net says about a batch of planes."""
+        mask, on_board = self.mask, self.layout.on_board
+        grid, side = self.place(x)
+        y = relu(self.stem(grid, mask, side))
+        for block in self.blocks:
+            y = block(y, mask, on_board)
+        logits = self.policy(y, mask, on_board, self.index)
+        values, plies = self.value(y, mask, on_board)
+        return Outputs(logits, torch.tanh(values) if self.scale.bounded else values, plies)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [batch, move] and values [batch, seat], the mover's first."""
+        found = self.outputs(x)
+        return found.logits, found.values
+
+    @property
+    def num_weights(self) -> int:
+        return sum(weight.numel() for weight in self.parameters())
+
+    def for_game(self, game: Game) -> Net:
+        """This net on another size of board. The weights are shared: training one trains the other."""
+        if problem := self.unfit(game):
+            raise MeijinError(f"the net of {self.game} cannot play {game}: {problem}")
+        other = Net(game, self.config)
+        for name, child in self.named_children():
+            setattr(other, name, child)
+        other.to(next(self.parameters()).device)
+        return other.train(self.training)
+
+    def unfit(self, game: Game) -> str | None:
+        """Why these weights do not fit a game; None when they do."""
+        if game.name != self.game.name:
+            return "it is another game; train a net for it"
+        mine, other = self.layout, layout(game, self.config.kind)
+        same_board = (mine, self.game.num_moves) == (other, game.num_moves)
+        if self.game.num_planes != game.num_planes:
+            return f"it sees {self.game.num_planes} planes, that game shows {game.num_planes}"
+        if self.game.seats != game.seats:
+            return f"it was made for {self.game.seats} seats, not {game.seats}"
+        if self.scale.kind != ValueScale.of(game).kind:
+            return "only one of the two games has a highest score"
+        if same_board:
+            return None
+        if mine.kind != other.kind or self.policy.planes is None or mine.size_free() != other.size_free():
+            return "their boards and moves differ in more than size; train a net for each"
+        if not self.config.pooling:
+            return "without pooling a net knows one size only; train it with pooling=true"
+        return None

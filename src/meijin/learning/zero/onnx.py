@@ -1,0 +1,126 @@
+"""Nets for other programs: ONNX files, and an evaluator that runs one with onnxruntime.
+
+A file takes "planes", float [batch, plane, cell] with any batch, and gives "logits" [batch, move] and "values"
+[batch, seat], as `Net` does. Its metadata names the game, so that the evaluator knows what it evaluates.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
+from meijin.learning.zero.checkpoint import write_whole
+from meijin.learning.zero.inference import InferenceNet, batches
+from meijin.learning.zero.nets import Net
+
+_REMEDY = "install the `onnx` extra (pip install 'meijin[onnx]')"
+
+
+def export(net: Net, path: str | Path) -> Path:
+    """Write a net as an ONNX file, its batch norms folded."""
+    try:
+        import onnx
+        import onnxscript  # noqa: F401  (PyTorch's exporter needs it)
+    except ImportError as error:
+        raise MeijinError(f"ONNX export needs the package {error.name}; {_REMEDY}") from None
+    path = Path(path)
+    example = torch.zeros(2, net.game.num_planes or 0, len(net.game.board.cells))
+    with _quiet():
+        program: Any = torch.onnx.export(
+            InferenceNet(net).cpu().eval(),
+            (example,),
+            input_names=["planes"],
+            output_names=["logits", "values"],
+            dynamic_shapes={"x": {0: torch.export.Dim("batch")}},
+            dynamo=True,
+            verbose=False,
+        )
+    model = program.model_proto
+    about = {"game": str(net.game), "net": net.config.to_dict()}
+    onnx.helper.set_model_props(model, {"meijin": json.dumps(about)})
+    write_whole(path, model.SerializeToString())
+    return path
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the exporter's remarks on its own insides and on packages that nobody needs here."""
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+class OnnxEvaluator:
+    """Evaluates planes with onnxruntime: the same `x`, `logits`, `values`, `run` and call as `Evaluator`, on NumPy."""
+
+    def __init__(self, path: str | Path, batch: int, *, game: Game | None = None, threads: int | None = None):
+        try:
+            import onnxruntime
+        except ImportError:
+            raise MeijinError(f"an ONNX file needs the package onnxruntime; {_REMEDY}") from None
+        if batch < 1:
+            raise BadParameter(f"batch={batch}: an evaluator needs room for at least one position")
+        path = Path(path)
+        if not path.is_file():
+            raise MeijinError(f"{path} is not there; give the path of an ONNX file")
+        options = onnxruntime.SessionOptions()
+        if threads is not None:
+            options.intra_op_num_threads = threads
+        try:
+            self._session: Any = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime has a class of its own for every way a file can be wrong
+            raise MeijinError(f"{path} is damaged or no ONNX file ({str(error).splitlines()[0]})") from None
+        self.game, self.batch, self.path = game or self._game(path), batch, path
+        shape = self.game.num_planes or 0, len(self.game.board.cells)
+        expected = [("planes", [*shape]), ("logits", [self.game.num_moves]), ("values", [self.game.seats])]
+        found = [(port.name, list(port.shape[1:])) for port in self._session.get_inputs() + self._session.get_outputs()]
+        if found != expected:
+            raise MeijinError(f"{path} does not fit {self.game}: it has {found}, the game needs {expected}")
+        self.x = np.zeros((batch, *shape), np.float32)
+        self.logits = np.zeros((batch, self.game.num_moves), np.float32)
+        self.values = np.zeros((batch, self.game.seats), np.float32)
+
+    def _game(self, path: Path) -> Game:
+        try:
+            name = json.loads(self._session.get_modelmeta().custom_metadata_map["meijin"])["game"]
+        except (KeyError, TypeError, ValueError):
+            raise MeijinError(f"{path} does not say which game it is for; give the game") from None
+        return make(name)
+
+    @property
+    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        return self.x, self.logits, self.values
+
+    def run(self, count: int | None = None) -> None:
+        """Evaluate the first `count` positions in `x`."""
+        count = self.batch if count is None else count
+        self.logits[:count], self.values[:count] = self._session.run(None, {"planes": self.x[:count]})
+
+    def __call__(self, planes: NDArray[np.float32] | Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Logits and values of any number of positions."""
+        logits, values = [], []
+        for part in batches(torch.as_tensor(planes), self.batch):
+            self.x[: len(part)] = part.numpy()
+            self.run(len(part))
+            logits.append(self.logits[: len(part)].copy())
+            values.append(self.values[: len(part)].copy())
+        return np.concatenate(logits), np.concatenate(values)

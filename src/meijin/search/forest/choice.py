@@ -1,0 +1,270 @@
+"""Which edge a simulation follows: PUCT, Gumbel's rules, or chance; and what a finished search thinks of its moves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from meijin.core.compile import Function
+from meijin.core.game import Game
+from meijin.search.forest.layout import (
+    CONSIDERED,
+    DONE,
+    FORCED,
+    FPU,
+    TARGET,
+    VALUE_SCALE,
+    VISIT_SCALE,
+    C,
+)
+
+TINY = 1e-9
+
+
+def normaliser(game: Game) -> Function:
+    """`level(value, seat, bounds)`: a value on the scale by which moves are compared, [-1, 1]."""
+    if game.bounded:
+
+        def as_is(value: Any, seat: int, bounds: Any) -> Any:
+            return value
+
+        return as_is
+
+    def between(value: Any, seat: int, bounds: Any) -> Any:
+        low, high = bounds[seat, 0], bounds[seat, 1]
+        if high - low < TINY:
+            return 0.0
+        return 2.0 * (value - low) / (high - low) - 1.0
+
+    return between
+
+
+def by_odds(nodes: Any, edges: Any, i: int) -> int:
+    """The outcome that lags most behind its share of the visits: chance without its luck."""
+    first, total = nodes[i].first, nodes[i].visits + 1
+    best, most = first, -math.inf
+    for e in range(first, first + nodes[i].count):
+        lag = edges[e].prior * total - edges[e].visits
+        if lag > most:
+            best, most = e, lag
+    return best
+
+
+def puct(game: Game) -> Function:
+    """`choose(nodes, edges, i, info, options, noise, table, weights, bounds)`: the edge with the highest bound."""
+    level = normaliser(game)
+
+    def choose(
+        nodes: Any,
+        edges: Any,
+        i: int,
+        info: Any,
+        options: Any,
+        noise: Any,
+        table: Any,
+        weights: Any,
+        bounds: Any,
+    ) -> int:
+        node = nodes[i]
+        seat, first, end, visits = node.turn, node.first, node.first + node.count, node.visits
+        total = np.float64(node.value)
+        for e in range(first, end):
+            total += edges[e].total[seat]
+        unvisited = level(total / (visits + 1), seat, bounds) - options[FPU]
+        explore = options[C] * math.sqrt(visits + 1.0)
+        forced = options[FORCED] * visits if i == 0 else 0.0
+        best, most = first, -math.inf
+        for e in range(first, end):
+            n, prior = edges[e].visits, edges[e].prior
+            if n > 0:
+                if n * n < forced * prior and not edges[e].proven:
+                    return e
+                value = level(edges[e].total[seat] / n, seat, bounds)
+            else:
+                value = unvisited
+            if not edges[e].proven:  # nothing more is to be learned of those
+                value += explore * prior / (1 + n)
+            if value > most:
+                best, most = e, value
+        return best
+
+    return choose
+
+
+def improver(game: Game) -> Function:
+    """`improve(nodes, edges, i, options, weights, bounds)`: Gumbel's improved policy of node i, in `weights`.
+
+    The prior, tilted by the values of the moves; moves not visited yet get the value that their visited siblings
+    suggest (the completed Q of the paper). Until normalised, weights are logarithms: returns their maximum.
+    """
+    level = normaliser(game)
+
+    def improve(nodes: Any, edges: Any, i: int, options: Any, weights: Any, bounds: Any) -> float:
+        node = nodes[i]
+        seat, first, count = node.turn, node.first, node.count
+        visits, most, known, mass = 0, 0, 0.0, 0.0
+        for e in range(first, first + count):
+            n = edges[e].visits
+            if n > 0:
+                visits += n
+                most = max(most, n)
+                mass += edges[e].prior
+                known += edges[e].prior * level(edges[e].total[seat] / n, seat, bounds)
+        mixed = level(np.float64(node.value), seat, bounds)
+        if visits > 0 and mass > TINY:
+            mixed = (mixed + visits * known / mass) / (1 + visits)
+        # Values in [-1, 1] are halved: the constants are meant for [0, 1].
+        tilt = 0.5 * (options[VISIT_SCALE] + most) * options[VALUE_SCALE]
+        highest = -math.inf
+        for k in range(count):
+            edge = edges[first + k]
+            value = level(edge.total[seat] / edge.visits, seat, bounds) if edge.visits > 0 else mixed
+            weights[k] = math.log(edge.prior + TINY) + tilt * value
+            highest = max(highest, weights[k])
+        return highest
+
+    return improve
+
+
+def gumbel(game: Game) -> Function:
+    """`choose(...)` as `puct`: sequential halving at the root, below it the visits follow the improved policy."""
+    improve = improver(game)
+
+    def choose(
+        nodes: Any,
+        edges: Any,
+        i: int,
+        info: Any,
+        options: Any,
+        noise: Any,
+        table: Any,
+        weights: Any,
+        bounds: Any,
+    ) -> int:
+        node = nodes[i]
+        first, count = node.first, node.count
+        highest = improve(nodes, edges, i, options, weights, bounds)
+        best, most = first, -math.inf
+        if i == 0:
+            considered = min(count, info[TARGET], np.int64(options[CONSIDERED]), table.shape[0] - 1)
+            wanted = table[considered, min(info[DONE], table.shape[1] - 1)]
+            for k in range(count):
+                # noise: Gumbel variates of the considered moves, -inf for the others
+                value = noise[k] + weights[k]
+                if edges[first + k].visits == wanted and value > most:
+                    best, most = first + k, value
+            if most > -math.inf:
+                return best
+        whole = 0.0
+        for k in range(count):
+            whole += math.exp(weights[k] - highest)
+        for k in range(count):
+            value = math.exp(weights[k] - highest) / whole - edges[first + k].visits / (1.0 + node.visits)
+            if value > most:
+                best, most = first + k, value
+        return best
+
+    return choose
+
+
+def halving_table(considered: int, simulations: int) -> np.ndarray:
+    """[moves considered, simulation] -> the visits a move must have to be next: sequential halving as a table."""
+    table = np.zeros((considered + 1, max(1, simulations)), np.int32)
+    for m in range(1, considered + 1):
+        table[m] = _halving(m, table.shape[1])
+    return table
+
+
+def _halving(considered: int, simulations: int) -> list[int]:
+    if considered == 1:
+        return list(range(simulations))
+    phases = math.ceil(math.log2(considered))
+    visits = [0] * considered
+    sequence: list[int] = []
+    left = considered
+    while len(sequence) < simulations:
+        for _ in range(max(1, simulations // (phases * left))):
+            sequence.extend(visits[:left])
+            for k in range(left):
+                visits[k] += 1
+        left = max(2, left // 2)
+    return sequence[:simulations]
+
+
+def by_proof(nodes: Any, edges: Any, weights: Any) -> None:
+    """The policy of a root that is proven: shared by the moves that keep its value, as `weights` has it among them.
+
+    A proven win needs one proven move, whatever the others are.
+    """
+    seat, first, count = nodes[0].turn, nodes[0].first, nodes[0].count
+    top, whole = -math.inf, 0.0
+    for k in range(count):
+        edge = edges[first + k]
+        if edge.proven:
+            top = max(top, edge.total[seat] / edge.visits)
+    for k in range(count):
+        edge = edges[first + k]
+        if not edge.proven or edge.total[seat] / edge.visits < top - 1e-6:
+            weights[k] = 0.0
+        else:
+            weights[k] = max(weights[k], 1e-3)  # a move proven on its way here may have been visited once only
+        whole += weights[k]
+    for k in range(count):
+        weights[k] /= whole
+
+
+def by_visits(game: Game) -> Function:
+    """`target(nodes, edges, options, weights, bounds)`: PUCT's policy: the share of the visits, in `weights`.
+
+    With forced playouts, those that PUCT would not have made on its own are taken away, so that exploring leaves no
+    trace in what is learned.
+    """
+    level = normaliser(game)
+
+    def target(nodes: Any, edges: Any, options: Any, weights: Any, bounds: Any) -> None:
+        node = nodes[0]
+        seat, first, count, visits = node.turn, node.first, node.count, node.visits
+        best, whole = first, 0.0
+        for e in range(first, first + count):
+            if edges[e].visits > edges[best].visits:
+                best = e
+        explore = options[C] * math.sqrt(visits + 1.0)
+        top = 0.0
+        if edges[best].visits > 0:
+            top = level(edges[best].total[seat] / edges[best].visits, seat, bounds)
+            top += explore * edges[best].prior / (1 + edges[best].visits)
+        for k in range(count):
+            edge = edges[first + k]
+            n = np.float64(edge.visits)
+            if options[FORCED] > 0.0 and first + k != best and n > 0.0:
+                value = level(edge.total[seat] / n, seat, bounds)
+                spare = math.floor(math.sqrt(options[FORCED] * edge.prior * visits))
+                # the fewest visits at which its bound is no higher than the best move's
+                enough = explore * edge.prior / (top - value) - 1.0 if top > value else n
+                n = np.float64(max(n - spare, min(n, math.ceil(enough))))
+                if n <= 1.0:
+                    n = np.float64(0.0)
+            weights[k] = n
+            whole += n
+        for k in range(count):
+            weights[k] = weights[k] / whole if whole > 0.0 else edges[first + k].prior
+
+    return target
+
+
+def by_improvement(game: Game) -> Function:
+    """`target(...)` as `by_visits`: Gumbel's improved policy."""
+    improve = improver(game)
+
+    def target(nodes: Any, edges: Any, options: Any, weights: Any, bounds: Any) -> None:
+        highest = improve(nodes, edges, 0, options, weights, bounds)
+        whole = 0.0
+        for k in range(nodes[0].count):
+            weights[k] = math.exp(weights[k] - highest)
+            whole += weights[k]
+        for k in range(nodes[0].count):
+            weights[k] /= whole
+
+    return target

@@ -1,0 +1,230 @@
+"""`Forest`: many searches at once, on the CPU's threads or on a GPU; a net is asked about all their leaves together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from meijin.core import cuda as device
+from meijin.core import kernels
+from meijin.core.errors import BadParameter
+from meijin.core.game import Game
+from meijin.core.rng import stream, streams
+from meijin.core.state import State
+from meijin.search.forest import layout, play
+from meijin.search.forest.choice import halving_table
+from meijin.search.forest.layout import Arrays
+from meijin.search.forest.packing import packing
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How trees search and how self-play plays; see `layout` for what each number does."""
+
+    simulations: int = 64
+    gumbel: bool = False
+    c: float = 1.5
+    fpu: float = 0.15
+    alpha: float = 0.0  # Dirichlet noise; 0: none
+    noise: float = 0.25
+    forced: float = 0.0
+    visit_scale: float = 50.0
+    value_scale: float = 1.0
+    considered: int = 16
+    gumbel_scale: float = 1.0
+    fast_simulations: int = 0
+    full_share: float = 1.0
+    temperature: float = 1.0
+    warm: int = 0
+    cool: float = 0.0
+    random_share: float = 0.0
+    random_plies: int = 0
+    cap: int = 0
+    resign: float = -2.0
+    play_on: float = 0.1
+    reuse: bool = False
+    hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
+    patience: int = (
+        0  # 0: many on a CPU, where a tree's step may take its time; 1 on a GPU, where all wait for the last
+    )
+
+    def __post_init__(self) -> None:
+        for name, low in (("simulations", 1), ("c", 0), ("considered", 1), ("temperature", 0), ("cool", 0), ("cap", 0)):
+            if not getattr(self, name) >= low:
+                raise BadParameter(f"{name}={getattr(self, name)!r}: at least {low}")
+        for name in ("noise", "full_share", "random_share", "play_on"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadParameter(f"{name}={getattr(self, name)!r}: a share lies between 0 and 1")
+        if self.full_share < 1 and self.fast_simulations < 1:
+            raise BadParameter("full_share below 1 needs fast_simulations, the length of the other searches")
+        if self.gumbel and self.reuse:
+            raise BadParameter("reuse=True: Gumbel's sequential halving begins with a fresh root; leave reuse out")
+
+    def array(self, gpu: bool = False) -> np.ndarray:
+        values = np.zeros(layout.OPTIONS_SIZE)
+        for slot, value in (
+            (layout.C, self.c),
+            (layout.FPU, self.fpu),
+            (layout.ALPHA, self.alpha),
+            (layout.NOISE, self.noise),
+            (layout.FORCED, self.forced),
+            (layout.VISIT_SCALE, self.visit_scale),
+            (layout.VALUE_SCALE, self.value_scale),
+            (layout.CONSIDERED, self.considered),
+            (layout.GUMBEL_SCALE, self.gumbel_scale),
+            (layout.FULL_SIMULATIONS, self.simulations),
+            (layout.FAST_SIMULATIONS, self.fast_simulations),
+            (layout.FULL_SHARE, self.full_share),
+            (layout.TEMPERATURE, self.temperature),
+            (layout.WARM, self.warm),
+            (layout.COOL, self.cool),
+            (layout.RANDOM_SHARE, self.random_share),
+            (layout.RANDOM_PLIES, self.random_plies),
+            (layout.CAP, self.cap),
+            (layout.RESIGN, self.resign),
+            (layout.RESIGN_PLAY_ON, self.play_on),
+            (layout.REUSE, float(self.reuse)),
+            (layout.HURRY, float(self.hurry)),
+            (layout.PATIENCE, self.patience or (1 if gpu else 64)),
+        ):
+            values[slot] = value
+        return values
+
+
+def mean_moves(game: Game) -> float:
+    """Moves or outcomes in a position of random play, on average."""
+    rng, count, total = stream(7), 0, 0
+    walk, moves, probs = game.kernel(kernels.random_walks), *kernels.buffers(game)
+    states = game.states(1)
+    for plies in range(64):
+        walk(states, plies * min(game.longest, 320) // 64, rng.reshape(1, 1), moves, probs)
+        state = State(game, states[0])
+        if not state.is_over:
+            total += len(state.legal_moves)
+            count += 1
+    return total / max(1, count)
+
+
+class Forest:
+    """Trees for `count` positions or games of self-play.
+
+    A step puts the net's answers (`logits`, `outlook`) into the trees and writes its next questions to `x`; between two
+    steps the caller runs the net. On a GPU all arrays live there, and `x`, `logits` and `outlook` may be given, as
+    anything with `__cuda_array_interface__`.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        count: int,
+        settings: Settings,
+        *,
+        selfplay: bool = False,
+        slots: int = 1,
+        seed: int = 0,
+        gpu: bool = False,
+        x: Any = None,
+        logits: Any = None,
+        outlook: Any = None,
+    ):
+        assert game.branching is not None and game.num_planes is not None
+        if count < 1:
+            raise BadParameter(f"{count} trees: a forest has at least one")
+        if game.num_moves > 2**15 - 1 and selfplay:
+            raise BadParameter(f"{game} has {game.num_moves} moves; self-play keeps at most {2**15 - 1}")
+        self.game, self.count, self.settings, self.gpu, self.selfplay = game, count, settings, gpu, selfplay
+        nodes = (settings.simulations + 2) * (2 if game.chance else 1)
+        edges = min(nodes * game.branching, int(2 * nodes * mean_moves(game)) + 2 * game.branching)
+        cells, form = len(game.board.cells), packing(game)
+        seats, width = game.seats, game.branching
+        slots = slots if selfplay else 1
+        table = halving_table(min(settings.considered, width), settings.simulations)
+        shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
+            "roots": (game.dtype, (count,)),
+            "here": (game.dtype, (count,)),
+            "nodes": (layout.node_dtype(), (count, nodes)),
+            "edges": (layout.edge_dtype(seats), (count, edges)),
+            "info": (np.int32, (count, layout.INFO_SIZE)),
+            "path": (np.int32, (count, nodes, 2)),
+            "moves": (np.int32, (count, width)),
+            "probs": (np.float64, (count, width)),
+            "scores": (np.float64, (count, seats)),
+            "values": (np.float64, (count, seats)),
+            "bounds": (np.float64, (count, seats, 2)),
+            "weights": (np.float64, (count, width)),
+            "noise": (np.float32, (count, width)),
+            "stats": (np.int64, (count, layout.STATS_SIZE)),
+            "sums": (np.float64, (count, seats)),
+            "x": (np.float32, (count, game.num_planes, cells)),
+            "logits": (np.float32, (count, game.num_moves)),
+            "outlook": (np.float32, (count, seats)),
+            "bits": (np.uint8, (count, slots, max(1, form.bytes))),
+            "numbers": (np.float32, (count, slots, max(1, form.numbers))),
+            "kept_moves": (np.int16, (count, slots, width if selfplay else 1)),
+            "kept_probs": (np.float32, (count, slots, width if selfplay else 1)),
+            "kept_roots": (np.float32, (count, slots, seats)),
+            "outcomes": (np.float32, (count, slots, seats)),
+            "facts": (np.int32, (count, slots, 4)),
+        }
+        given = {"x": x, "logits": logits, "outlook": outlook}
+        made: dict[str, Any] = {"rng": streams(seed, count), "table": table, "options": settings.array(gpu)}
+        for name, (dtype, shape) in shapes.items():
+            if given.get(name) is not None:
+                made[name] = given[name]
+            elif gpu:
+                made[name] = device.zeros(shape, dtype)
+            else:
+                made[name] = np.zeros(shape, dtype)
+        if gpu:
+            made = {name: device.as_device(array) for name, array in made.items()}
+        self.arrays = Arrays(**made)
+        self._run(play.begins)
+
+    # ---- driving ----
+
+    def _run(self, maker: Any) -> None:
+        if self.gpu:
+            device.over(self.game, maker, self.count, self.arrays)
+        else:
+            self.game.kernel(play.on_cpu(maker))(self.arrays, 0, self.count)
+
+    def step(self, stream: Any = 0) -> None:
+        """One step of every tree; on a GPU in that stream and without waiting for its end."""
+        maker = play.stepper(self.settings.gumbel, self.selfplay)
+        if self.gpu:
+            device.over(self.game, maker, self.count, self.arrays, stream)
+        else:
+            self.game.kernel(play.on_cpu(maker))(self.arrays, 0, self.count)
+
+    def restart(self, roots: Any | None = None) -> None:
+        """Forget the trees; with records, search these positions next."""
+        if roots is not None:
+            if self.gpu:
+                self.arrays.roots.copy_to_device(roots)
+            else:
+                self.arrays.roots[:] = roots
+        self._run(play.settles)
+
+    def set_options(self, settings: Settings) -> None:
+        """Other numbers for the searches to come; their size stays."""
+        if (settings.simulations, settings.considered) != (self.settings.simulations, self.settings.considered):
+            raise BadParameter("a forest's simulations and considered moves are fixed when it is made")
+        self.settings = settings
+        if self.gpu:
+            self.arrays.options.copy_to_device(settings.array(gpu=True))
+        else:
+            self.arrays.options[:] = settings.array()
+
+    def host(self, name: str) -> np.ndarray:
+        """An array as NumPy has it, copied from the device where needed."""
+        array = getattr(self.arrays, name)
+        return array.copy_to_host() if self.gpu else array
+
+    @property
+    def finished(self) -> bool:
+        """Whether every search has done what was wanted of it (outside self-play)."""
+        info = self.host("info")
+        enough = (info[:, layout.DONE] >= info[:, layout.TARGET]) | (info[:, layout.PROVEN] == 1)
+        return bool(((info[:, layout.READY] == 1) & enough).all())

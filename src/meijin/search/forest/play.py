@@ -1,0 +1,440 @@
+"""One step of one tree, which is all that a forest does: the net's answer goes in, its next question comes out.
+
+In self-play a tree that has searched enough writes its position down, makes its move and goes on with the next root,
+so no tree ever waits for another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from meijin.core.compile import Function
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.kernels import no_odds, picker
+from meijin.core.rng import below, uniform
+from meijin.core.rng import choose as draw
+from meijin.search.forest.choice import by_improvement, by_proof, by_visits, gumbel, improver, puct
+from meijin.search.forest.grow import answerer, clear, descender, rerooter, viewer
+from meijin.search.forest.layout import (
+    ALPHA,
+    BEGAN,
+    CAP,
+    CONSIDERED,
+    COOL,
+    CUT,
+    DEPTH,
+    DONE,
+    DOUBTED,
+    EVALUATIONS,
+    FAST_SIMULATIONS,
+    FAULT,
+    FINISHED,
+    FULL,
+    FULL_SHARE,
+    FULL_SIMULATIONS,
+    GAMES,
+    GUMBEL_SCALE,
+    HURRY,
+    LENGTH,
+    LOST,
+    MOVER,
+    NODES,
+    NOISE,
+    PATIENCE,
+    PENDING,
+    PLAYS_ON,
+    PLIES,
+    PLY,
+    PROVEN,
+    RANDOM_PLIES,
+    RANDOM_SHARE,
+    READY,
+    RESIGN,
+    RESIGN_PLAY_ON,
+    RESIGNED,
+    REUSE,
+    SIMULATIONS,
+    SLOT,
+    STATE,
+    SURE,
+    TARGET,
+    TEMPERATURE,
+    WAITS,
+    WARM,
+    WHEN,
+    WRONGED,
+)
+from meijin.search.forest.noise import gamma
+from meijin.search.forest.noise import gumbel as gumbel_variate
+from meijin.search.forest.packing import packer
+from meijin.search.forest.scale import scaler
+
+
+def preparer(game: Game, by_gumbel: bool) -> Function:
+    """`prepare(nodes, edges, info, options, noise, rng)`: the root's noise, once a move, and its search's length."""
+
+    def length(nodes: Any, info: Any, options: Any, rng: Any) -> None:
+        full = options[FULL_SHARE] >= 1.0 or uniform(rng) < options[FULL_SHARE]
+        info[FULL] = 1 if full else 0
+        info[TARGET] = np.int32(options[FULL_SIMULATIONS] if full else options[FAST_SIMULATIONS])
+        if nodes[0].count == 1:
+            info[TARGET] = 1
+        info[READY] = 1
+        info[DONE] = nodes[0].visits  # those of a tree that was kept count
+
+    if by_gumbel:
+
+        def gumbels(nodes: Any, edges: Any, info: Any, options: Any, noise: Any, rng: Any) -> None:
+            """Gumbel variates for the moves considered: those where variate + logit is highest."""
+            length(nodes, info, options, rng)
+            first, count = nodes[0].first, nodes[0].count
+            for k in range(count):
+                noise[k] = options[GUMBEL_SCALE] * gumbel_variate(rng)
+            considered = min(np.int64(options[CONSIDERED]), info[TARGET])
+            for _ in range(count - considered):
+                worst, least = -1, math.inf
+                for k in range(count):
+                    value = noise[k] + math.log(edges[first + k].prior + 1e-9)
+                    if noise[k] > -math.inf and value < least:
+                        worst, least = k, value
+                noise[worst] = -math.inf
+
+        return gumbels
+
+    def dirichlet(nodes: Any, edges: Any, info: Any, options: Any, noise: Any, rng: Any) -> None:
+        length(nodes, info, options, rng)
+        first, count, whole = nodes[0].first, nodes[0].count, 0.0
+        if options[ALPHA] > 0.0 and options[NOISE] > 0.0 and info[FULL]:
+            for k in range(count):
+                noise[k] = gamma(rng, options[ALPHA])
+                whole += noise[k]
+            if whole > 0.0:
+                for k in range(count):
+                    prior = edges[first + k].prior
+                    edges[first + k].prior = (1.0 - options[NOISE]) * prior + options[NOISE] * noise[k] / whole
+
+    return dirichlet
+
+
+def mover(game: Game, by_gumbel: bool) -> Function:
+    """`pick(nodes, edges, info, options, noise, weights, bounds, rng)`: the edge to play; `weights` is the policy."""
+    improve = improver(game)
+
+    if by_gumbel:
+
+        def winner(
+            nodes: Any, edges: Any, info: Any, options: Any, noise: Any, weights: Any, bounds: Any, rng: Any
+        ) -> int:
+            improve(nodes, edges, 0, options, weights, bounds)
+            first, most, best, top = nodes[0].first, 0, 0, -math.inf
+            for k in range(nodes[0].count):
+                most = max(most, edges[first + k].visits)
+            for k in range(nodes[0].count):
+                if edges[first + k].visits == most and noise[k] + weights[k] > top:
+                    best, top = k, noise[k] + weights[k]
+            return first + best
+
+        return winner
+
+    def by_temperature(
+        nodes: Any, edges: Any, info: Any, options: Any, noise: Any, weights: Any, bounds: Any, rng: Any
+    ) -> int:
+        heat = options[TEMPERATURE] if info[PLY] < options[WARM] else options[COOL]
+        first, count, best = nodes[0].first, nodes[0].count, 0
+        for k in range(count):
+            if weights[k] > weights[best]:
+                best = k
+        if heat <= 0.0:
+            return first + best
+        whole = 0.0
+        for k in range(count):
+            if weights[k] > 0.0:
+                whole += (weights[k] / weights[best]) ** (1.0 / heat)
+        left = uniform(rng) * whole
+        for k in range(count):
+            if weights[k] > 0.0:
+                left -= (weights[k] / weights[best]) ** (1.0 / heat)
+                if left < 0.0:
+                    return first + k
+        return first + best
+
+    return by_temperature
+
+
+def beginner(game: Game) -> Function:
+    """`begin(...)`: a new game in `root`, after random plies in the share of games that ask for it."""
+    start, turn, play, odds, pick = game.start, game.turn, game.play, game.odds or no_odds, picker(game)
+
+    def begin(root: Any, info: Any, options: Any, moves: Any, probs: Any, rng: Any) -> None:
+        s = root[0]
+        start(s)
+        plies = 0
+        if uniform(rng) < options[RANDOM_SHARE]:
+            plies = below(rng, np.int64(options[RANDOM_PLIES]) + 1)
+        for _ in range(plies):
+            t = turn(s)
+            if t != OVER:
+                play(s, pick(s, t, rng, moves, probs))
+        while turn(s) == CHANCE:
+            play(s, moves[draw(rng, probs, odds(s, moves, probs))])
+        if turn(s) == OVER:  # too many random plies: this game begins at the beginning
+            start(s)
+            while turn(s) == CHANCE:
+                play(s, moves[draw(rng, probs, odds(s, moves, probs))])
+            plies = 0
+        info[PLY] = plies
+        info[BEGAN] = info[SLOT]
+        info[SURE] = -1
+        info[PLAYS_ON] = 1 if uniform(rng) < options[RESIGN_PLAY_ON] else 0
+
+    return begin
+
+
+def finisher(game: Game, by_gumbel: bool) -> Function:
+    """`finish(f, i)`: the search of tree i is done: write it down, move, and set up the next root."""
+    turn, play, score, odds, planes = game.turn, game.play, game.score, game.odds or no_odds, game.planes
+    assert planes is not None
+    seats, scaled = game.seats, scaler(game)
+    pack, reroot, begin, seen = packer(game), rerooter(game), beginner(game), viewer(game)
+    target = by_improvement(game) if by_gumbel else by_visits(game)
+    pick = mover(game, by_gumbel)
+    two = game.seats == 2 and game.bounded  # whoever resigns loses, and the other wins
+
+    def keep(f: Any, i: int, seat: int) -> None:
+        """Write the root down; its outcome is pending."""
+        at = f.info[i, SLOT] % f.facts.shape[1]
+        if f.facts[i, at, STATE] == FINISHED:
+            f.stats[i, LOST] += 1
+        planes(f.roots[i], f.x[i])
+        fault = pack(f.x[i], f.bits[i, at], f.numbers[i, at])
+        if fault:
+            f.stats[i, FAULT] = fault
+        node = f.nodes[i, 0]
+        for k in range(f.kept_moves.shape[2]):
+            if k < node.count:
+                f.kept_moves[i, at, k] = seen(seat, f.edges[i, node.first + k].move)
+                f.kept_probs[i, at, k] = f.weights[i, k]
+            else:
+                f.kept_moves[i, at, k] = -1
+                f.kept_probs[i, at, k] = 0.0
+        proven = f.info[i, PROVEN]
+        for k in range(seats):
+            total, visits = 0.0, 0
+            for e in range(node.count):
+                if not proven or f.weights[i, e] > 0.0:  # a proven root is worth what its best moves are
+                    total += f.edges[i, node.first + e].total[k]
+                    visits += f.edges[i, node.first + e].visits
+            f.kept_roots[i, at, k] = total / max(1, visits)
+        f.facts[i, at, STATE] = PENDING
+        f.facts[i, at, MOVER] = seat
+        f.facts[i, at, WHEN] = f.info[i, PLY]
+        f.info[i, SLOT] += 1
+
+    def conclude(f: Any, i: int) -> None:
+        """The game is over with the outcome in `values`: tell all its positions."""
+        slots = f.facts.shape[1]
+        for j in range(max(f.info[i, BEGAN], f.info[i, SLOT] - slots), f.info[i, SLOT]):
+            at = j % slots
+            for k in range(seats):
+                f.outcomes[i, at, k] = f.values[i, k]
+            f.facts[i, at, STATE] = FINISHED
+            f.facts[i, at, LENGTH] = f.info[i, PLY]
+        f.stats[i, GAMES] += 1
+        f.stats[i, PLIES] += f.info[i, PLY]
+        for k in range(seats):
+            f.sums[i, k] += f.values[i, k]
+        sure = f.info[i, SURE]
+        if sure >= 0:
+            f.stats[i, DOUBTED] += 1
+            if f.values[i, sure] > -1.0 + 1e-6:
+                f.stats[i, WRONGED] += 1
+
+    def finish(f: Any, i: int) -> bool:
+        info, options, nodes, edges = f.info[i], f.options, f.nodes[i], f.edges[i]
+        moves, probs, rng, values = f.moves[i], f.probs[i], f.rng[i], f.values[i]
+        node = nodes[0]
+        seat = node.turn
+        target(nodes, edges, options, f.weights[i], f.bounds[i])
+        proven = info[PROVEN]
+        if proven:
+            by_proof(nodes, edges, f.weights[i])
+        if info[FULL]:
+            keep(f, i, seat)
+        if proven:
+            e = node.first
+            for k in range(node.count):
+                if f.weights[i, k] > f.weights[i, e - node.first]:
+                    e = node.first + k
+        else:
+            e = pick(nodes, edges, info, options, f.noise[i], f.weights[i], f.bounds[i], rng)
+        hope = edges[e].total[seat] / max(1, edges[e].visits)
+        move = edges[e].move
+        s = f.roots[i]
+        play(s, move)
+        info[PLY] += 1
+        kept = options[REUSE] > 0.0 and reroot(nodes, edges, info, move)
+        t = turn(s)
+        while t == CHANCE:
+            outcome = moves[draw(rng, probs, odds(s, moves, probs))]
+            play(s, outcome)
+            kept = kept and reroot(nodes, edges, info, outcome)
+            t = turn(s)
+        info[READY] = 0
+        info[WAITS] = 0
+        over = t == OVER
+        if over:
+            score(s, values)
+            for k in range(seats):
+                values[k] = scaled(values[k])
+        elif two and hope < options[RESIGN]:
+            if info[PLAYS_ON]:
+                info[SURE] = seat if info[SURE] < 0 else info[SURE]
+            else:
+                over = True
+                f.stats[i, RESIGNED] += 1
+                values[seat] = -1.0
+                values[1 - seat] = 1.0
+        if not over and options[CAP] > 0.0 and info[PLY] >= options[CAP]:
+            over = True
+            f.stats[i, CUT] += 1
+            score(s, values)
+            for k in range(seats):
+                values[k] = scaled(values[k])
+        if over:
+            conclude(f, i)
+            begin(f.roots[i : i + 1], info, options, moves, probs, rng)
+            kept = False
+        if not kept:
+            clear(info, f.bounds[i])
+        return True
+
+    return finish
+
+
+def _rest(f: Any, i: int) -> bool:
+    """Outside self-play a finished search waits to be read."""
+    return False
+
+
+@cache
+def stepper(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
+    """The maker of `step(f, i)` with this search, in self-play or for one position that is given."""
+
+    def step(game: Game) -> Function:
+        planes = game.planes
+        assert planes is not None
+        answer = answerer(game)
+        descend = descender(game, gumbel(game) if by_gumbel else puct(game))
+        prepare = preparer(game, by_gumbel)
+        finish = finisher(game, by_gumbel) if selfplay else _rest
+
+        def run(f: Any, i: int) -> None:
+            info, nodes, edges = f.info[i], f.nodes[i], f.edges[i]
+            here = f.here[i : i + 1]
+            if info[WAITS]:
+                answer(
+                    nodes,
+                    edges,
+                    info,
+                    f.path[i],
+                    here,
+                    f.moves[i],
+                    f.values[i],
+                    f.bounds[i],
+                    f.logits[i],
+                    f.outlook[i],
+                )
+                f.stats[i, EVALUATIONS] += 1
+                if info[DEPTH] > 0:  # looking at the root is no simulation
+                    f.stats[i, SIMULATIONS] += 1
+            for _ in range(np.int64(f.options[PATIENCE])):
+                if info[NODES] > 0 and not info[READY]:
+                    prepare(nodes, edges, info, f.options, f.noise[i], f.rng[i])
+                while info[NODES] > 0 and (
+                    info[DONE] >= info[TARGET] or (info[PROVEN] and f.options[HURRY] > 0.0 and info[DONE] > 0)
+                ):
+                    if not finish(f, i):
+                        return
+                    if info[NODES] > 0:  # the tree was kept, and may be large enough already
+                        prepare(nodes, edges, info, f.options, f.noise[i], f.rng[i])
+                asks = descend(
+                    nodes,
+                    edges,
+                    info,
+                    f.path[i],
+                    f.roots[i : i + 1],
+                    here,
+                    f.moves[i],
+                    f.probs[i],
+                    f.scores[i],
+                    f.values[i],
+                    f.bounds[i],
+                    f.options,
+                    f.noise[i],
+                    f.table,
+                    f.weights[i],
+                    f.rng[i],
+                )
+                if asks:
+                    planes(f.here[i], f.x[i])
+                    return
+                f.stats[i, SIMULATIONS] += 1
+
+        return run
+
+    return step
+
+
+def begins(game: Game) -> Function:
+    """`run(f, i)`: a new game in tree i."""
+    begin = beginner(game)
+
+    def run(f: Any, i: int) -> None:
+        begin(f.roots[i : i + 1], f.info[i], f.options, f.moves[i], f.probs[i], f.rng[i])
+        clear(f.info[i], f.bounds[i])
+
+    return run
+
+
+def settles(game: Game) -> Function:
+    """`run(f, i)`: forget tree i, whose root has been set by hand."""
+
+    def run(f: Any, i: int) -> None:
+        clear(f.info[i], f.bounds[i])
+
+    return run
+
+
+def follows(game: Game) -> Function:
+    """`run(f, i, move)`: go on from a move or outcome in tree i with what is below it; the caller sets the record."""
+    reroot = rerooter(game)
+
+    def run(f: Any, i: int, move: int) -> None:
+        f.info[i, READY] = 0
+        f.info[i, WAITS] = 0
+        if not reroot(f.nodes[i], f.edges[i], f.info[i], move):
+            clear(f.info[i], f.bounds[i])
+
+    return run
+
+
+@cache
+def on_cpu(maker: Callable[[Game], Function]) -> Callable[[Game], Function]:
+    """The maker of a kernel `(f, low, high)` that runs `maker`'s function on every tree of a range."""
+
+    def forest(game: Game) -> Function:
+        run = maker(game)
+
+        def kernel(f: Any, low: int, high: int) -> None:
+            for i in range(low, high):
+                run(f, i)
+
+        return kernel
+
+    forest.__name__ = f"forest_{maker.__name__}"
+    return forest

@@ -1,0 +1,53 @@
+"""Scores as nets and trees see them: values about in [-1, 1].
+
+Scores with bounds are scaled linearly. Scores without an upper bound (2048) go through a logarithm; searches then
+compare the moves of a tree by the lowest and highest value seen in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from meijin.core.compile import Function
+from meijin.core.errors import BadParameter
+from meijin.core.game import Game
+
+LARGE = 1e6  # the score that an unbounded game's values call 1
+
+
+def unscalable(game: Game) -> str | None:
+    """Why a game's scores cannot be scaled; None when they can."""
+    low, high = game.score_range
+    if math.isfinite(low) and (math.isfinite(high) or high > 0):
+        return None
+    return f"its scores range over {game.score_range}; a lower bound is needed"
+
+
+def scaler(game: Game) -> Function:
+    """`scaled(score)`: a score as a value in [-1, 1]; plain, for kernels."""
+    if why := unscalable(game):
+        raise BadParameter(f"{game}: {why}")
+    low, high = game.score_range
+    if game.bounded:
+        width = high - low
+
+        def linear(score: Any) -> Any:
+            return 2.0 * (score - low) / width - 1.0
+
+        return linear
+
+    most = math.log1p(LARGE)
+
+    def logarithmic(score: Any) -> Any:
+        return math.log1p(score - low) / most
+
+    return logarithmic
+
+
+def unscaled(game: Game, value: float) -> float:
+    """The score of a value: the inverse of `scaler`."""
+    low, high = game.score_range
+    if game.bounded:
+        return low + (value + 1.0) / 2.0 * (high - low)
+    return low + math.expm1(value * math.log1p(LARGE))

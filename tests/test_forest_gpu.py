@@ -1,0 +1,66 @@
+"""One source, two processors: a forest grows the same trees on the GPU and on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from meijin.core import cuda
+from meijin.core.catalogue import make
+from meijin.search.forest import Forest, Settings
+
+GAMES = [
+    "tic_tac_toe",
+    "connect_four",
+    "othello(size=6)",
+    "go(size=5)",
+    "nim(heaps=(3, 4, 5), players=3)",
+    "2048",
+    "minishogi",
+]
+
+
+def fake_net(x: np.ndarray, moves: int, seats: int) -> tuple[np.ndarray, np.ndarray]:
+    """Answers that depend on the position, the same on every machine."""
+    flat = x.reshape(len(x), -1).astype(np.float64)
+    seen = flat @ np.cos(np.arange(flat.shape[1]))
+    logits = np.sin(seen[:, None] * (1 + np.arange(moves) % 7) + np.arange(moves))
+    values = 0.5 * np.sin(3 * seen[:, None] + np.arange(seats))
+    return logits.astype(np.float32), values.astype(np.float32)
+
+
+def grown(game: Any, settings: Settings, gpu: bool, steps: int, selfplay: bool) -> Forest:
+    forest = Forest(game, 16, settings, selfplay=selfplay, slots=64, seed=5, gpu=gpu)
+    for _ in range(steps):
+        forest.step()
+        logits, values = fake_net(forest.host("x"), game.num_moves, game.seats)
+        if gpu:
+            forest.arrays.logits.copy_to_device(logits)
+            forest.arrays.outlook.copy_to_device(values)
+        else:
+            forest.arrays.logits[:] = logits
+            forest.arrays.outlook[:] = values
+    return forest
+
+
+def same(game: Any, settings: Settings, steps: int, selfplay: bool) -> None:
+    cpu, gpu = (grown(game, settings, gpu, steps, selfplay) for gpu in (False, True))
+    for name in ("info", "facts", "kept_moves", "bits", "stats"):
+        np.testing.assert_array_equal(cpu.host(name), gpu.host(name), err_msg=name)
+    for name in ("kept_probs", "kept_roots", "outcomes", "numbers"):
+        np.testing.assert_allclose(cpu.host(name), gpu.host(name), atol=1e-5, err_msg=name)
+    np.testing.assert_array_equal(cpu.host("edges")["visits"], gpu.host("edges")["visits"])
+    np.testing.assert_allclose(cpu.host("edges")["total"], gpu.host("edges")["total"], atol=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda.available(), reason="no CUDA device")
+@pytest.mark.parametrize("gumbel", [False, True], ids=["puct", "gumbel"])
+@pytest.mark.parametrize("name", GAMES)
+def test_both_processors_grow_the_same_forest(name: str, gumbel: bool) -> None:
+    settings = Settings(
+        simulations=16, gumbel=gumbel, alpha=0.5, warm=4, random_share=0.5, random_plies=4, cap=30, reuse=not gumbel
+    )
+    same(make(name), settings, 300, selfplay=True)
