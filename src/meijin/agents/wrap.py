@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +35,7 @@ class Node:
 
 @agents.register("mcts_wrap")
 class Wrap(Agent):
-    """PUCT search: leaves get the inner agent's value, and its values of the moves give the priors (softmax)."""
+    """PUCT search: leaves get the inner agent's value; priors are its own, or a softmax of its values."""
 
     def __init__(
         self,
@@ -117,17 +118,23 @@ class Wrap(Agent):
             node.children = {outcome: Node(0, p) for outcome, p in state.odds.items()}
         elif not state.is_over:
             infos = self.inner.analyse(state).moves
-            low, high = state.game.score_range
-            known = [info.value[state.turn] for info in infos if info.value is not None]
-            worst = min(known, default=0.0)
-            scaled = [
-                ((info.value[state.turn] if info.value else worst) - low) / (high - low) / self.temperature
-                for info in infos
-            ]
-            weights = [math.exp(x - max(scaled)) for x in scaled]
+            weights = [info.prior for info in infos if info.prior is not None]
+            if len(weights) < len(infos) or not sum(weights) > 0:
+                weights = self._weights(infos, state)
             node.children = {
                 info.move: Node(0, weight / sum(weights)) for info, weight in zip(infos, weights, strict=True)
             }
+
+    def _weights(self, infos: Sequence[MoveInfo], state: State) -> list[float]:
+        """Priors from values, for an inner agent that has no opinion of its own."""
+        low, high = state.game.score_range
+        known = [info.value[state.turn] for info in infos if info.value is not None]
+        worst = min(known, default=0.0)
+        scaled = [
+            ((info.value[state.turn] if info.value else worst) - low) / (high - low) / self.temperature
+            for info in infos
+        ]
+        return [math.exp(x - max(scaled)) for x in scaled]
 
     def _simulate(self, node: Node, state: State) -> None:
         path = [node]
