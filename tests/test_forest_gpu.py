@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +49,20 @@ def grown(game: Any, settings: Settings, gpu: bool, steps: int, selfplay: bool) 
     return forest
 
 
+def searching(simulations: int, gumbel: bool) -> Settings:
+    return Settings(
+        simulations=simulations,
+        gumbel=gumbel,
+        alpha=0.5,
+        warm=4,
+        random_share=0.5,
+        random_plies=4,
+        cap=30,
+        reuse=not gumbel,
+        patience=4,
+    )
+
+
 def same(game: Any, settings: Settings, steps: int, selfplay: bool) -> None:
     cpu, gpu = (grown(game, settings, gpu, steps, selfplay) for gpu in (False, True))
     for name in ("info", "facts", "kept_moves", "bits", "stats"):
@@ -60,7 +78,17 @@ def same(game: Any, settings: Settings, steps: int, selfplay: bool) -> None:
 @pytest.mark.parametrize("gumbel", [False, True], ids=["puct", "gumbel"])
 @pytest.mark.parametrize("name", GAMES)
 def test_both_processors_grow_the_same_forest(name: str, gumbel: bool) -> None:
-    settings = Settings(
-        simulations=16, gumbel=gumbel, alpha=0.5, warm=4, random_share=0.5, random_plies=4, cap=30, reuse=not gumbel
+    same(make(name), searching(16, gumbel), 300, selfplay=True)
+
+
+@pytest.mark.parametrize("gumbel", [False, True], ids=["puct", "gumbel"])
+def test_the_simulator_grows_the_same_forest(gumbel: bool) -> None:
+    code = (
+        "import sys, warnings; warnings.simplefilter('ignore')\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_forest_gpu import make, same, searching\n"
+        f"same(make('tic_tac_toe'), searching(6, {gumbel}), 40, selfplay=True)\n"
     )
-    same(make(name), settings, 300, selfplay=True)
+    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "MEIJIN_JIT": "0"}
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

@@ -160,7 +160,7 @@ def test_replay_of_one_position_with_an_opinion(db: Path, tmp_path: Path) -> Non
     for source in ((db,), (file, "--game", 2)):
         shown = good("replay", *source, "--ply", 8, "--analyse", "mcts(simulations=50)")
         assert "ply 8 of 9" in shown and "ply 7" not in shown
-        assert "played: c3, its choice 1" in shown
+        assert "played: c3, number 1 of its choices" in shown
     found = good_json("replay", db, "--analyse", "mcts(simulations=20)")
     assert [p["move"] for p in found["positions"]][1:] == LINE.split()
     assert found["positions"][3]["value"] == [0.2, -0.2] and found["positions"][3]["seconds"] == 2.5
@@ -175,7 +175,7 @@ def test_replay_by_commands(db: Path) -> None:
     assert "this is the last position" in shown
     assert "the game has 9 plies" in shown
     assert "did you mean 'help'" in shown
-    assert good("replay", db, "--step", input="analyse\n").count("its choice") == 1
+    assert good("replay", db, "--step", input="analyse\n").count("of its choices") == 1
 
 
 def test_replay_of_games_with_chance_and_three_seats(db: Path) -> None:

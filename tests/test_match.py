@@ -303,7 +303,7 @@ def test_the_command_names_forfeits_and_keeps_its_output_clean() -> None:
         for name in [name for name in agents._entries if name.startswith("h_")]:
             del agents._entries[name]
     assert shown.exit_code == 0 and "garbage" not in shown.stdout
-    assert '4 forfeited by h_end("exit"): ended its process (exit status 3)' in shown.stdout
+    assert '4 games forfeited by h_end("exit"): ended its process (exit status 3)' in shown.stdout
     assert result["forfeits"] == {'h_end("exit"): ended its process (exit status 3)': 4}
     assert [agent["forfeits"] for agent in result["agents"]] == [4, 0]
     assert result["endings"] == {"forfeit": 4}

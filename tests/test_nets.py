@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 
@@ -16,7 +15,7 @@ from meijin.core.errors import BadParameter, MeijinError, NoDevice, UnknownName 
 from meijin.core.state import State  # noqa: E402
 from meijin.learning.zero.inference import Evaluator, InferenceNet  # noqa: E402
 from meijin.learning.zero.layout import layout  # noqa: E402
-from meijin.learning.zero.nets import SIZES, Net, NetConfig, ValueScale  # noqa: E402
+from meijin.learning.zero.nets import SIZES, Net, NetConfig  # noqa: E402
 
 GAMES = [*games.names(), "yavalath(players=3)", "nim(players=3)", "connect_four(width=5, height=4)"]
 SMALL = NetConfig(blocks=2, channels=8, policy_channels=8, value_channels=2, value_hidden=8)
@@ -237,22 +236,6 @@ def test_config():
         Net(make("connect_four"), NetConfig(policy="cells"))
     assert Net(make("tic_tac_toe"), NetConfig(kind="mlp")).layout.kind == "mlp"
     assert Net(make("go"), NetConfig(policy="flat")).policy.flat is not None
-
-
-@pytest.mark.parametrize("name, scores", [("othello", [-1, 0, 1]), ("cube", [0, 0.5, 1]), ("2048", [0, 7, 20000, 3e6])])
-def test_scores_and_units(name, scores):
-    scale = ValueScale.of(make(name))
-    scores = np.array(scores, float)
-    units = scale.to_unit(scores)
-    np.testing.assert_allclose(scale.to_score(units), scores, rtol=1e-12)
-    np.testing.assert_allclose(scale.to_unit(torch.tensor(scores)).numpy(), units, rtol=1e-12)
-    to_unit, to_score = scale.functions()
-    np.testing.assert_allclose([to_unit(score) for score in scores], units, rtol=1e-12)
-    np.testing.assert_allclose([to_score(unit) for unit in units], scores, rtol=1e-12)
-    if scale.bounded:
-        assert units[0] == -1 and units[-1] == 1
-    else:
-        assert math.isclose(scale.to_unit(1e6), 1) and (np.diff(units) > 0).all()
 
 
 # ---- learning ----

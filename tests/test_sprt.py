@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from meijin.arena.sprt import Sprt, pentanomial
-from meijin.arena.stats import bootstrap, effective_games, elo, elo_difference, expected, wilson
+from meijin.arena.stats import bootstrap, effective_games, elo_difference, wilson
 from meijin.core.errors import BadParameter
+from meijin.core.statistics import elo, expected
 
 # ---- Elo ----
 

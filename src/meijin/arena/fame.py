@@ -69,6 +69,8 @@ class Fame:
         self.path = data_folder() / "fame.db" if path is None else Path(path)
         if path is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not create and not self.path.exists():
+            raise MeijinError(f"there is no hall of fame '{self.path}'; enter a tournament with meijin fame add")
         self._store = Store(self.path, create=create)
         self._store.part("fame", MIGRATIONS)
 
@@ -171,7 +173,8 @@ class Fame:
             mine = [row for row in periods if row[2] == each]
             if not mine:
                 known = sorted({row[2] for row in periods})
-                raise UnknownName(f"the hall of fame has no ratings in '{each}'{suggest(str(each), known)}")
+                near = suggest(str(each), known) or f"; there are some in {', '.join(known) or 'no game yet'}"
+                raise UnknownName(f"the hall of fame has no ratings in '{each}'{near}")
             ratings: dict[str, Glicko] = {}
             for _, _, _, results, _ in mine:
                 ratings = rating_period(ratings, results)

@@ -144,7 +144,7 @@ def match(
     if not names:
         raise BadParameter("name at least one agent")
     if sprt is not None and game.seats != PAIR:
-        raise BadParameter(f"a sequential test compares two agents; {game} has {game.seats} seats")
+        raise BadParameter(f"a sequential test compares two agents, and {game} is not for two; leave it out")
     if workers and not game.id:
         raise BadParameter(f"{game} has no name for worker processes; make it by a function decorated with @game")
     rules.check(game)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,7 @@ Line = tuple[int, ...]  # moves and chance outcomes from the start
 
 OPENING_PLIES = 4  # random plies before the first choice of deterministic agents
 TRIES = 1000  # random walks before an opening is given up
-MOST = 1_000_000  # positions that `all` lists
+MOST = 200_000  # positions that `all` lists: a minute's work
 
 
 class Openings(ABC):
@@ -154,16 +154,32 @@ class AllPositions(_Listed):
         self.depth, self.shuffle = _plies(depth, "depth"), shuffle
 
     def _list(self, game: Game) -> Sequence[Line]:
-        level = _rolled([State(game)])
+        level = self._rolled(game, [State(game)])
         for _ in range(self.depth):
-            level = _rolled([s.copy().play(move) for s in level for move in s.legal_moves])
-            if len(level) > MOST:
-                raise BadParameter(
-                    f"all(depth={self.depth}): {game} has more than {MOST:,} positions there; choose a smaller depth"
-                )
+            level = self._rolled(game, (s.copy().play(move) for s in level for move in s.legal_moves))
         if not level:
             raise BadParameter(f"all(depth={self.depth}): {game} is always over by then; choose a smaller depth")
         return sorted(_ints(state) for state in level)
+
+    def _rolled(self, game: Game, states: Iterable[State]) -> list[State]:
+        """The different positions among these and what chance makes of them in which a seat is to move."""
+        found: dict[bytes, State] = {}
+        for first in states:
+            waiting = [first]
+            while waiting:
+                state = waiting.pop()
+                if state.is_chance:
+                    waiting += [state.copy().play(outcome) for outcome in state.legal_moves]
+                elif not state.is_over:
+                    key = state.records.tobytes()
+                    if key not in found or _ints(state) < _ints(found[key]):
+                        found[key] = state
+            if len(found) > MOST:  # at once: a level may be many times what fits
+                raise BadParameter(
+                    f"all(depth={self.depth}): {game} has more than {MOST:,} positions on the way there; "
+                    "choose a smaller depth"
+                )
+        return list(found.values())
 
 
 @sources.register("balanced")
@@ -239,21 +255,6 @@ def _plies(value: object, name: str = "plies") -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10_000:
         raise BadParameter(f"{name}={value!r}: give a whole number of plies, 0 or more")
     return value
-
-
-def _rolled(states: Sequence[State]) -> list[State]:
-    """The different positions among these and what chance makes of them in which a seat is to move."""
-    found: dict[bytes, State] = {}
-    waiting = list(states)
-    while waiting:
-        state = waiting.pop()
-        if state.is_chance:
-            waiting += [state.copy().play(outcome) for outcome in state.legal_moves]
-        elif not state.is_over:
-            key = state.records.tobytes()
-            if key not in found or _ints(state) < _ints(found[key]):
-                found[key] = state
-    return list(found.values())
 
 
 def _lead(judge: Agent, state: State) -> float:

@@ -61,6 +61,7 @@ from meijin.core.game import Game
 
 GRACE = 0.25  # seconds after which a worker that did not end an overdue move itself is ended
 CHUNK_SECONDS = 0.05  # of play handed to a worker at a time
+MOST_WORKERS = 1024
 MOST_AT_ONCE = 64  # games handed to a worker at a time, however quick: they fit in the buffer of a pipe
 LOOK = 0.5  # seconds between looks at what workers do, at most
 FROM_OUTSIDE = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"}  # how processes end that did nothing wrong
@@ -81,8 +82,10 @@ def play_tasks(
     Tasks are taken as they are needed, so there may be any number. Closing the generator ends the workers. `game`:
     that of all the tasks, which with `workers=0` need not have a name then.
     """
-    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= 1024:
-        raise BadParameter(f"workers={workers!r}: give the number of processes, or 0 to play in this one")
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= MOST_WORKERS:
+        raise BadParameter(
+            f"workers={workers!r}: give the number of processes, at most {MOST_WORKERS}, or 0 to play in this one"
+        )
     if workers == 0:
         yield from _play_here(tasks, rules, game)
         return

@@ -14,6 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from meijin.core.statistics import elo
+
 Interval = tuple[float, float]
 
 Z = 1.96  # standard deviations of a normal that leave out 5 %
@@ -111,18 +113,6 @@ def bootstrap(
 
 
 # ---- Elo ----
-
-
-def elo(share: float) -> float:
-    """The logistic Elo difference at which this share of the points is expected."""
-    if share <= 0:
-        return -math.inf
-    return math.inf if share >= 1 else 400 * math.log10(share / (1 - share))
-
-
-def expected(difference: float) -> float:
-    """The share of the points expected at an Elo difference: the inverse of `elo`."""
-    return 1 / (1 + 10 ** (-difference / 400))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,9 @@ def list_(path: Path, filters: Filters, most: int, as_json: bool) -> None:
         print_json({"games": total, "shown": [_row_json(row) for row in rows]})
         return
     console = out()
+    if not total:
+        console.print(Text(_none(path), "dim"))
+        return
     # What all have in common is said once, which leaves room for the players.
     events, kinds = {row.event for row in rows}, {row.game for row in rows}
     common = [*(kinds if len(kinds) == 1 else ()), *(events if len(events) == 1 else ())]
@@ -79,6 +82,10 @@ def _row_json(row: Result) -> dict[str, Any]:
         "began": row.began,
         "seconds": row.seconds,
     }
+
+
+def _none(path: Path) -> str:
+    return f"no games in '{path}' are like that; 'meijin games-db stats {path}' counts those there are"
 
 
 # ---- stats ----
@@ -129,11 +136,13 @@ def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None
         results = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key not in ("games", "plies"))
         shown.add_row(name, f"{counts['games']:,}", f"{counts['plies'] / counts['games']:.1f}", results)
     console.print(shown)
-    numbers = ("games", "wins", "draws", "losses", "points", "mean score")
+    plain_heads = ("games", "wins", "draws", "losses", "points")
+    numbers = (*plain_heads, "mean score") if len(kinds) == 1 else plain_heads  # scores of different games have no mean
     shown = table("agent", *numbers, right=numbers)
     for name, tally in sorted(agents.items(), key=lambda item: -item[1].points / item[1].games):
         plain = [f"{n:,}" for n in (tally.games, tally.wins, tally.draws, tally.losses)]
-        shown.add_row(Text(name, "bold cyan"), *plain, _share(tally), words.number(round(tally.score / tally.games, 3)))
+        mean = [words.number(round(tally.score / tally.games, 3))] if len(kinds) == 1 else []
+        shown.add_row(Text(name, "bold cyan"), *plain, _share(tally), *mean)
     console.print(shown)
     if crosstable:
         _print_crosstable(pairs)
@@ -230,6 +239,8 @@ def export(path: Path, filters: Filters, file: str, format_: str | None, load: S
     if file == "-" and format_ is None:
         raise BadParameter(f"'-': name the format with --format: {', '.join(formats.FORMATS)}")
     with _open(path) as store:
+        if not store.count(**filters):  # rather than an empty file, perhaps in place of a full one
+            raise BadParameter(_none(path))
         if file == "-":
             formats.write_to(store.games(**filters), sys.stdout, format_ or "")
             return

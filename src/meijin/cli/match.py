@@ -230,11 +230,12 @@ def _print_more(result: MatchResult, console: Console) -> None:
     elo = result.elo
     if elo is not None:
         low, high = (_elo(end) for end in elo.interval)
-        who = result.standings[0].name
+        first, second = (standing.name for standing in result.standings)
+        who, whom = (first, "the other") if first != second else (f"the first {first}", "the second")
         console.print(
             Text.assemble(
                 (who, "cyan"),
-                " against the other: ",
+                f" against {whom}: ",
                 (f"{_elo(elo.value)} Elo", "bold"),
                 f", 95 % interval {low} to {high}; stronger with probability {100 * elo.superiority:.1f} %",
             )
@@ -245,9 +246,13 @@ def _print_more(result: MatchResult, console: Console) -> None:
     early = {"judged": "ended by a judge", "cap": "cut by the cap"}
     for ending, said in early.items():
         if count := result.endings[ending]:
-            console.print(Text(f"{count:,} games {said}", "dim"))
+            console.print(Text(f"{count:,} {_games(count)} {said}", "dim"))
     for reason, count in result.forfeits.most_common():
-        console.print(Text.assemble((f"{count:,} forfeited by ", "red"), (reason, "bold red")))
+        console.print(Text.assemble((f"{count:,} {_games(count)} forfeited by ", "red"), (reason, "bold red")))
+
+
+def _games(count: int) -> str:
+    return "game" if count == 1 else "games"
 
 
 def _elo(value: float) -> str:

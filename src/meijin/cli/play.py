@@ -27,9 +27,11 @@ from meijin.core.expression import parse
 from meijin.core.game import CHANCE, Game
 from meijin.core.rng import stream
 from meijin.core.state import State
+from meijin.learning.zero import files
 
 PROMPT = "your move (help for commands): "
-OPPONENT = HELPER = "mcts(seconds=1)"
+OPPONENT = "mcts(seconds=1)"
+CHAMPION = "champion(simulations=400)"
 HINTS = 5  # moves that `hint` shows
 
 HELP = (
@@ -60,9 +62,14 @@ def play(
     _Session(position(game, moves), players, limit(seconds, simulations), start).run()
 
 
+def opponent(game: Game) -> str:
+    """Who plays against a person, and gives hints: the game's champion where it can, else a tree search."""
+    return OPPONENT if files.champion(game) is None or files.torch_missing() else CHAMPION
+
+
 def seated(game: Game, seats: Sequence[str], seed: int) -> list[Agent | None]:
     """Who plays each seat; None is the person at the keyboard."""
-    chosen = dict.fromkeys(range(game.seats), OPPONENT) | {0: "human"}
+    chosen = dict.fromkeys(range(game.seats), opponent(game)) | {0: "human"}
     given: set[int] = set()
     for text in seats:
         seat, equals, agent = text.partition("=")
@@ -146,6 +153,8 @@ class _Session:
         for seat, player in enumerate(self.players if self.game.seats > 1 else ()):
             who = Text("you", "bold") if player is None else Text(player.name)
             self.say(Text.assemble(words.seat_name(self.game, seat), "  ", who))
+        if self.people and files.torch_missing() and files.champion(self.game) is not None:
+            self.say(Text("this game has a champion; to play against it: pip install 'meijin[nn]'", "dim"))
 
     def show(self, marks: Sequence[int] = ()) -> None:
         self.console.print(words.board(self.state, marks))
@@ -248,11 +257,12 @@ class _Session:
         return _Then.GO_ON
 
     def hint(self) -> _Then:
-        helper = build(HELPER, self.game)
-        with busy(f"thinking: {HELPER}"):
+        name = opponent(self.game)
+        helper = build(name, self.game)
+        with busy(f"thinking: {name}"):
             analysis = interruptible(lambda: helper.analyse(self.state))
         self.say(moves_table(self.state, analysis, HINTS))
-        self.say(Text(f"{HELPER}: {figures(analysis)}", "dim"))
+        self.say(Text(f"{name}: {figures(analysis)}", "dim"))
         return _Then.ASK
 
     def moves(self) -> _Then:

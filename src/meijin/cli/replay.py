@@ -85,7 +85,7 @@ def replay(
 def find(path: Path, number: int, format_: str | None) -> GameRecord:
     """A game of a database by the number it is listed under, or of a file by its place."""
     if not path.is_file():
-        raise MeijinError(f"there is no file '{path}'")
+        raise MeijinError(formats.no_file(path))
     with path.open("rb") as file:
         database = file.read(15) == b"SQLite format 3"
     if database and format_ is None:
@@ -169,7 +169,7 @@ class Session:
         self.say(moves_table(self.state, analysis, SHOWN))
         played = self.names[self.at] if self.at < self.record.plies else None
         rank = next((k for k, info in enumerate(analysis.moves, 1) if info.move.name == played), None)
-        chosen = "" if played is None else f"; played: {played}" + (f", its choice {rank}" if rank else "")
+        chosen = "" if played is None else f"; played: {played}" + (f", number {rank} of its choices" if rank else "")
         self.say(Text(f"{agent.name}: {figures(analysis)}{chosen}", "dim"))
 
     def analyse(self, agent: Agent) -> Analysis | None:

@@ -166,7 +166,7 @@ def _launch(kernel: Any, threads: int, *args: Any) -> None:
 
 # ---- arrays and kernels of larger things, such as forests ----
 
-FEW = 32  # threads a block where there are only some thousand: they shall reach every multiprocessor
+WARPS = 512  # what keeps every scheduler of a large device busy; more threads than that share warps, up to 32 in one
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -218,9 +218,13 @@ def _each(maker: Any) -> Any:
 def over(game: Game, maker: Any, count: int, arrays: Any, stream: Any = 0) -> None:
     """Run `maker`'s function `(arrays, i)` for i in 0..count-1, one thread each, without waiting for the end."""
     kernel = device_kernel(game, _each(maker))
+    # Threads of one warp that go different ways wait for each other, so a block is one warp with as few as will do.
+    width = 1
+    while width < 32 and count > 2 * width * WARPS:
+        width *= 2
     with warnings.catch_warnings(), _tables_in_global_memory():
         warnings.simplefilter("ignore")
-        kernel[(count + FEW - 1) // FEW, FEW, stream](arrays, count)
+        kernel[(count + width - 1) // width, width, stream](arrays, count)
 
 
 def random_walks(game: Game, count: int, plies: int, seed: int) -> Any:

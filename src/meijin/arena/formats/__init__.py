@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TextIO
 
 from meijin.arena.formats import jsonl, kif, pgn, sgf, usi
-from meijin.arena.formats.common import FormatError, Source
+from meijin.arena.formats.common import FormatError, Source, no_file
 from meijin.arena.record import GameRecord
 from meijin.core.errors import BadParameter, MeijinError, suggest
 
-__all__ = ["FORMATS", "FormatError", "format_of", "read", "under", "write", "write_to"]
+__all__ = ["FORMATS", "FormatError", "format_of", "no_file", "read", "under", "write", "write_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
     """The games of a file, one after the other, each replayed by its rules."""
     path = Path(path)
     if not path.is_file():
-        raise MeijinError(f"there is no file '{path}'")
+        raise MeijinError(no_file(path))
     return _told(format_of(path, format).read(Source(path)), path)
 
 

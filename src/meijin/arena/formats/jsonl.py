@@ -72,6 +72,8 @@ def parse(raw: str | bytes, number: int, source: Source) -> dict[str, Any]:
         said = json.loads(raw, parse_constant=no)
     except RecursionError:
         source.fail(number, "its brackets are nested too deeply")
+    except json.JSONDecodeError as error:  # its own "line 1" would be mistaken for a line of the file
+        source.fail(number, f"not JSON: {error.msg} (character {error.pos + 1})")
     except (ValueError, UnicodeError) as error:
         source.fail(number, f"not JSON: {error}")
     if not isinstance(said, dict):

@@ -3,8 +3,8 @@
 `net(planes)` takes what the game's `planes` rule writes, float [batch, plane, cell], and gives
 
 - logits, [batch, move], illegal moves included: whoever uses them masks those;
-- values, [batch, seat], in units of `ValueScale` and *as the mover sees the table*: entry k belongs to the seat
-  `(mover + k) % seats`. Nothing assumes that they add up to zero.
+- values, [batch, seat], scaled as `search.forest.scale` says, and *as the mover sees the table*: entry k belongs to the
+  seat `(mover + k) % seats`. Nothing assumes that they add up to zero.
 
 At a chance turn planes are written from seat 0's view, so the mover counts as seat 0 there.
 """
@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -81,69 +79,6 @@ SIZES: dict[str, dict[str, Any]] = {
     "medium": {"blocks": 10, "channels": 128, "value_hidden": 128},
     "large": {"blocks": 20, "channels": 256, "policy_channels": 64, "value_channels": 16, "value_hidden": 256},
 }
-
-
-@dataclass(frozen=True)
-class ValueScale:
-    """The map between a game's scores and the units that nets learn and searches average.
-
-    "affine" takes the score range to [-1, 1]; for scores of +1, 0 and -1 it changes nothing. "symlog" is for games
-    without a highest score: units are logarithms, 0 score -> 0, `LARGE` -> 1, and a mean of units is less than the
-    unit of the mean: a search that averages them likes a sure thing a little more than the scores would.
-    """
-
-    kind: Literal["affine", "symlog"]
-    low: float
-    high: float  # "affine" only
-
-    LARGE = 1e6  # the score at which a symlog unit is 1
-
-    @classmethod
-    def of(cls, game: Game) -> ValueScale:
-        low, high = game.score_range
-        return cls("affine", low, high) if game.bounded else cls("symlog", 0.0, math.inf)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether units stay within [-1, 1], so that a net may end in tanh."""
-        return self.kind == "affine"
-
-    def functions(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
-        """`to_unit(score)` and `to_score(unit)` for single numbers: plain functions, as kernels compile them."""
-        if self.kind == "affine":
-            middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-
-            def affine_unit(score: float) -> float:
-                return (score - middle) / half
-
-            def affine_score(unit: float) -> float:
-                return unit * half + middle
-
-            return affine_unit, affine_score
-
-        large = math.log1p(self.LARGE)
-
-        def log_unit(score: float) -> float:
-            return math.copysign(math.log1p(abs(score)), score) / large
-
-        def log_score(unit: float) -> float:
-            return math.copysign(math.expm1(abs(unit) * large), unit)
-
-        return log_unit, log_score
-
-    def to_unit(self, scores: Any) -> Any:
-        """Scores -> units, for an array or a tensor."""
-        if self.kind == "affine":
-            return (scores - (self.low + self.high) / 2) / ((self.high - self.low) / 2)
-        xp: Any = torch if isinstance(scores, Tensor) else np
-        return xp.sign(scores) * xp.log1p(xp.abs(scores)) / math.log1p(self.LARGE)
-
-    def to_score(self, units: Any) -> Any:
-        """Units -> scores, for an array or a tensor."""
-        if self.kind == "affine":
-            return units * ((self.high - self.low) / 2) + (self.low + self.high) / 2
-        xp: Any = torch if isinstance(units, Tensor) else np
-        return xp.sign(units) * xp.expm1(xp.abs(units) * math.log1p(self.LARGE))
 
 
 class Outputs(NamedTuple):
@@ -293,7 +228,6 @@ class Net(nn.Module):
         super().__init__()
         self.game = game
         self.config = config = config or NetConfig()
-        self.scale = ValueScale.of(game)
         self.layout = lay = layout(game, config.kind)
         self.tower = lay.kind == "tower"
         if config.policy == "cells" and not lay.kinds:
@@ -353,7 +287,7 @@ class Net(nn.Module):
             y = block(y, mask, on_board)
         logits = self.policy(y, mask, on_board, self.index)
         values, plies = self.value(y, mask, on_board)
-        return Outputs(logits, torch.tanh(values) if self.scale.bounded else values, plies)
+        return Outputs(logits, torch.tanh(values) if self.game.bounded else values, plies)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [batch, move] and values [batch, seat], the mover's first."""
@@ -384,7 +318,7 @@ class Net(nn.Module):
             return f"it sees {self.game.num_planes} planes, that game shows {game.num_planes}"
         if self.game.seats != game.seats:
             return f"it was made for {self.game.seats} seats, not {game.seats}"
-        if self.scale.kind != ValueScale.of(game).kind:
+        if self.game.bounded != game.bounded:
             return "only one of the two games has a highest score"
         if same_board:
             return None

@@ -14,6 +14,7 @@ from meijin.search.forest.layout import (
     DONE,
     FORCED,
     FPU,
+    NONE,
     TARGET,
     VALUE_SCALE,
     VISIT_SCALE,
@@ -215,20 +216,29 @@ def by_proof(nodes: Any, edges: Any, weights: Any) -> None:
         weights[k] /= whole
 
 
+def refuted(edge: Any, seat: int, highest: Any) -> bool:
+    """Whether a move is proven to be worse than another seems: visits it got before that count for nothing."""
+    return edge.proven == 1 and edge.total[seat] / edge.visits < highest - 1e-6
+
+
 def by_visits(game: Game) -> Function:
     """`target(nodes, edges, options, weights, bounds)`: PUCT's policy: the share of the visits, in `weights`.
 
-    With forced playouts, those that PUCT would not have made on its own are taken away, so that exploring leaves no
-    trace in what is learned.
+    Refuted moves get nothing. With forced playouts, those that PUCT would not have made on its own are taken away, so
+    that exploring leaves no trace in what is learned.
     """
     level = normaliser(game)
 
     def target(nodes: Any, edges: Any, options: Any, weights: Any, bounds: Any) -> None:
         node = nodes[0]
         seat, first, count, visits = node.turn, node.first, node.count, node.visits
-        best, whole = first, 0.0
+        highest, whole = -math.inf, 0.0
         for e in range(first, first + count):
-            if edges[e].visits > edges[best].visits:
+            if edges[e].visits > 0:
+                highest = max(highest, edges[e].total[seat] / edges[e].visits)
+        best = NONE
+        for e in range(first, first + count):
+            if not refuted(edges[e], seat, highest) and (best == NONE or edges[e].visits > edges[best].visits):
                 best = e
         explore = options[C] * math.sqrt(visits + 1.0)
         top = 0.0
@@ -237,7 +247,7 @@ def by_visits(game: Game) -> Function:
             top += explore * edges[best].prior / (1 + edges[best].visits)
         for k in range(count):
             edge = edges[first + k]
-            n = np.float64(edge.visits)
+            n = np.float64(0.0 if refuted(edge, seat, highest) else edge.visits)
             if options[FORCED] > 0.0 and first + k != best and n > 0.0:
                 value = level(edge.total[seat] / n, seat, bounds)
                 spare = math.floor(math.sqrt(options[FORCED] * edge.prior * visits))

@@ -107,6 +107,44 @@ def mean_moves(game: Game) -> float:
     return total / max(1, count)
 
 
+def memory(
+    game: Game, count: int, settings: Settings, slots: int = 1, selfplay: bool = False
+) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    """Name -> dtype and shape of a forest's arrays, a few shared ones aside."""
+    assert game.branching is not None and game.num_planes is not None
+    nodes = (settings.simulations + 2) * (2 if game.chance else 1)
+    edges = min(nodes * game.branching, int(2 * nodes * mean_moves(game)) + 2 * game.branching)
+    cells, form = len(game.board.cells), packing(game)
+    seats, width = game.seats, game.branching
+    return {
+        "roots": (game.dtype, (count,)),
+        "here": (game.dtype, (count,)),
+        "nodes": (layout.node_dtype(), (count, nodes)),
+        "edges": (layout.edge_dtype(seats), (count, edges)),
+        "info": (np.int32, (count, layout.INFO_SIZE)),
+        "path": (np.int32, (count, nodes, 2)),
+        "moves": (np.int32, (count, width)),
+        "probs": (np.float64, (count, width)),
+        "scores": (np.float64, (count, seats)),
+        "values": (np.float64, (count, seats)),
+        "bounds": (np.float64, (count, seats, 2)),
+        "weights": (np.float64, (count, width)),
+        "noise": (np.float32, (count, width)),
+        "stats": (np.int64, (count, layout.STATS_SIZE)),
+        "sums": (np.float64, (count, seats)),
+        "x": (np.float32, (count, game.num_planes, cells)),
+        "logits": (np.float32, (count, game.num_moves)),
+        "outlook": (np.float32, (count, seats)),
+        "bits": (np.uint8, (count, slots, max(1, form.bytes))),
+        "numbers": (np.float32, (count, slots, max(1, form.numbers))),
+        "kept_moves": (np.int16, (count, slots, width if selfplay else 1)),
+        "kept_probs": (np.float32, (count, slots, width if selfplay else 1)),
+        "kept_roots": (np.float32, (count, slots, seats)),
+        "outcomes": (np.float32, (count, slots, seats)),
+        "facts": (np.int32, (count, slots, 4)),
+    }
+
+
 class Forest:
     """Trees for `count` positions or games of self-play.
 
@@ -135,41 +173,11 @@ class Forest:
         if game.num_moves > 2**15 - 1 and selfplay:
             raise BadParameter(f"{game} has {game.num_moves} moves; self-play keeps at most {2**15 - 1}")
         self.game, self.count, self.settings, self.gpu, self.selfplay = game, count, settings, gpu, selfplay
-        nodes = (settings.simulations + 2) * (2 if game.chance else 1)
-        edges = min(nodes * game.branching, int(2 * nodes * mean_moves(game)) + 2 * game.branching)
-        cells, form = len(game.board.cells), packing(game)
-        seats, width = game.seats, game.branching
-        slots = slots if selfplay else 1
-        table = halving_table(min(settings.considered, width), settings.simulations)
-        shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-            "roots": (game.dtype, (count,)),
-            "here": (game.dtype, (count,)),
-            "nodes": (layout.node_dtype(), (count, nodes)),
-            "edges": (layout.edge_dtype(seats), (count, edges)),
-            "info": (np.int32, (count, layout.INFO_SIZE)),
-            "path": (np.int32, (count, nodes, 2)),
-            "moves": (np.int32, (count, width)),
-            "probs": (np.float64, (count, width)),
-            "scores": (np.float64, (count, seats)),
-            "values": (np.float64, (count, seats)),
-            "bounds": (np.float64, (count, seats, 2)),
-            "weights": (np.float64, (count, width)),
-            "noise": (np.float32, (count, width)),
-            "stats": (np.int64, (count, layout.STATS_SIZE)),
-            "sums": (np.float64, (count, seats)),
-            "x": (np.float32, (count, game.num_planes, cells)),
-            "logits": (np.float32, (count, game.num_moves)),
-            "outlook": (np.float32, (count, seats)),
-            "bits": (np.uint8, (count, slots, max(1, form.bytes))),
-            "numbers": (np.float32, (count, slots, max(1, form.numbers))),
-            "kept_moves": (np.int16, (count, slots, width if selfplay else 1)),
-            "kept_probs": (np.float32, (count, slots, width if selfplay else 1)),
-            "kept_roots": (np.float32, (count, slots, seats)),
-            "outcomes": (np.float32, (count, slots, seats)),
-            "facts": (np.int32, (count, slots, 4)),
-        }
+        self.capacity = settings.simulations
+        shapes = memory(game, count, settings, slots if selfplay else 1, selfplay)
         given = {"x": x, "logits": logits, "outlook": outlook}
-        made: dict[str, Any] = {"rng": streams(seed, count), "table": table, "options": settings.array(gpu)}
+        made: dict[str, Any] = {"rng": streams(seed, count), "options": settings.array(gpu)}
+        made["table"] = self._table(settings)
         for name, (dtype, shape) in shapes.items():
             if given.get(name) is not None:
                 made[name] = given[name]
@@ -181,6 +189,11 @@ class Forest:
             made = {name: device.as_device(array) for name, array in made.items()}
         self.arrays = Arrays(**made)
         self._run(play.begins)
+
+    def _table(self, settings: Settings) -> np.ndarray:
+        """The plan of Gumbel's sequential halving, in an array of the size that the forest was made for."""
+        table = halving_table(min(settings.considered, self.game.branching or 1), settings.simulations)
+        return np.pad(table, ((0, 0), (0, self.capacity - table.shape[1])), "edge")
 
     # ---- driving ----
 
@@ -207,15 +220,21 @@ class Forest:
                 self.arrays.roots[:] = roots
         self._run(play.settles)
 
-    def set_options(self, settings: Settings) -> None:
-        """Other numbers for the searches to come; their size stays."""
-        if (settings.simulations, settings.considered) != (self.settings.simulations, self.settings.considered):
-            raise BadParameter("a forest's simulations and considered moves are fixed when it is made")
+    def set_options(self, settings: Settings, rivals: int = 0) -> None:
+        """Other numbers for the searches to come, and how many trees play against a past net (see `layout.PAST`)."""
+        if settings.simulations > self.capacity or settings.considered != self.settings.considered:
+            raise BadParameter(
+                f"simulations={settings.simulations}, considered={settings.considered}: this forest was made for at "
+                f"most {self.capacity} simulations and {self.settings.considered} considered moves"
+            )
         self.settings = settings
-        if self.gpu:
-            self.arrays.options.copy_to_device(settings.array(gpu=True))
-        else:
-            self.arrays.options[:] = settings.array()
+        options = settings.array(self.gpu)
+        options[layout.RIVALS] = rivals
+        for array, values in ((self.arrays.options, options), (self.arrays.table, self._table(settings))):
+            if self.gpu:
+                array.copy_to_device(values)
+            else:
+                array[:] = values
 
     def host(self, name: str) -> np.ndarray:
         """An array as NumPy has it, copied from the device where needed."""

@@ -58,7 +58,9 @@ PLAYS_ON = 12  # 1: in this game nobody may resign
 SURE = 13  # the seat that would have resigned in it, or -1
 DEEPEST = 14  # edges on the longest path since the root was set
 PROVEN = 15  # 1: the root's value is exact
-INFO_SIZE = 16
+RIVAL = 16  # the seat that a past net plays in this game, or -1
+PAST = 17  # 1: the root is that seat's to move, so the past net is asked
+INFO_SIZE = 18
 
 # Slots of `options` (float64), which may change from call to call.
 C = 0  # PUCT's exploration
@@ -84,7 +86,8 @@ REUSE = 19  # 1: keep the tree below the move that was made
 GUMBEL_SCALE = 20  # of the noise at the root: 1 to explore, 0 to play at one's best
 PATIENCE = 21  # simulations in one step that may end without a question for the net
 HURRY = 22  # 1: a root that is proven moves at once
-OPTIONS_SIZE = 23
+RIVALS = 23  # the first so many trees play against a past net
+OPTIONS_SIZE = 24
 
 # Slots of `stats` (int64), one row a tree.
 GAMES = 0  # games that came to an end
@@ -97,7 +100,9 @@ DOUBTED = 6  # games played on in which a seat would have resigned
 WRONGED = 7  # and did not lose
 LOST = 8  # finished positions overwritten before anybody took them
 FAULT = 9  # 1 + a plane that is not what its packing says
-STATS_SIZE = 10
+RIVAL_GAMES = 10  # games against a past net
+RIVAL_POINTS = 11  # what the others made in them, in halves: 2 where the past net was beaten, 1 for a draw
+STATS_SIZE = 12
 
 # States of a position in the record.
 EMPTY, PENDING, FINISHED = 0, 1, 2

@@ -45,6 +45,7 @@ from meijin.search.forest.layout import (
     MOVER,
     NODES,
     NOISE,
+    PAST,
     PATIENCE,
     PENDING,
     PLAYS_ON,
@@ -58,6 +59,10 @@ from meijin.search.forest.layout import (
     RESIGN_PLAY_ON,
     RESIGNED,
     REUSE,
+    RIVAL,
+    RIVAL_GAMES,
+    RIVAL_POINTS,
+    RIVALS,
     SIMULATIONS,
     SLOT,
     STATE,
@@ -167,11 +172,13 @@ def mover(game: Game, by_gumbel: bool) -> Function:
 
 
 def beginner(game: Game) -> Function:
-    """`begin(...)`: a new game in `root`, after random plies in the share of games that ask for it."""
+    """`begin(f, i)`: a new game in tree i, after random plies in the share of games that ask for it."""
     start, turn, play, odds, pick = game.start, game.turn, game.play, game.odds or no_odds, picker(game)
+    seats = game.seats
 
-    def begin(root: Any, info: Any, options: Any, moves: Any, probs: Any, rng: Any) -> None:
-        s = root[0]
+    def begin(f: Any, i: int) -> None:
+        info, options, moves, probs, rng = f.info[i], f.options, f.moves[i], f.probs[i], f.rng[i]
+        s = f.roots[i]
         start(s)
         plies = 0
         if uniform(rng) < options[RANDOM_SHARE]:
@@ -191,6 +198,8 @@ def beginner(game: Game) -> Function:
         info[BEGAN] = info[SLOT]
         info[SURE] = -1
         info[PLAYS_ON] = 1 if uniform(rng) < options[RESIGN_PLAY_ON] else 0
+        info[RIVAL] = below(rng, seats) if i < options[RIVALS] else -1
+        info[PAST] = 1 if turn(s) == info[RIVAL] else 0
 
     return begin
 
@@ -253,6 +262,15 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
             f.stats[i, DOUBTED] += 1
             if f.values[i, sure] > -1.0 + 1e-6:
                 f.stats[i, WRONGED] += 1
+        rival = f.info[i, RIVAL]
+        if rival >= 0:
+            best = -math.inf
+            for k in range(seats):
+                if k != rival:
+                    best = max(best, f.values[i, k])
+            f.stats[i, RIVAL_GAMES] += 1
+            if best >= f.values[i, rival]:
+                f.stats[i, RIVAL_POINTS] += 2 if best > f.values[i, rival] else 1
 
     def finish(f: Any, i: int) -> bool:
         info, options, nodes, edges = f.info[i], f.options, f.nodes[i], f.edges[i]
@@ -263,7 +281,7 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
         proven = info[PROVEN]
         if proven:
             by_proof(nodes, edges, f.weights[i])
-        if info[FULL]:
+        if info[FULL] and not info[PAST]:
             keep(f, i, seat)
         if proven:
             e = node.first
@@ -307,7 +325,10 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
                 values[k] = scaled(values[k])
         if over:
             conclude(f, i)
-            begin(f.roots[i : i + 1], info, options, moves, probs, rng)
+            begin(f, i)
+            kept = False
+        elif info[RIVAL] >= 0:  # the tree holds another net's opinions
+            info[PAST] = 1 if t == info[RIVAL] else 0
             kept = False
         if not kept:
             clear(info, f.bounds[i])
@@ -395,7 +416,7 @@ def begins(game: Game) -> Function:
     begin = beginner(game)
 
     def run(f: Any, i: int) -> None:
-        begin(f.roots[i : i + 1], f.info[i], f.options, f.moves[i], f.probs[i], f.rng[i])
+        begin(f, i)
         clear(f.info[i], f.bounds[i])
 
     return run

@@ -1,0 +1,61 @@
+"""Writes docs/champions.md from what the packaged champions say of themselves: `python docs/champions.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from meijin.cli.champion import net_words, strength_words, trained_words
+from meijin.learning.zero.files import PACKAGED, SUFFIX, about
+
+PAGE = Path(__file__).parent / "champions.md"
+
+INTRODUCTION = """# Champions
+
+Small nets that come with Meijin, trained by `meijin train GAME zero`. `champion` is the agent that plays with the one
+of its game; `meijin play GAME` takes it as the opponent where PyTorch is installed (`pip install 'meijin[nn]'`).
+
+```sh
+meijin play connect_four --seat 1="champion(simulations=400)"
+```
+
+`meijin champion make RUN` makes one of a run of your own: it stores the net in half precision (at most 3 MB) with its
+config, its curve and what was measured, and puts it where `champion` finds it before those of the package.
+
+This page is written by `docs/champions.py` from what the files say of themselves.
+"""
+
+
+def page() -> str:
+    found = [(path, said) for path in sorted(PACKAGED.glob(f"*{SUFFIX}")) if (said := about(path)) is not None]
+    parts = [INTRODUCTION]
+    if not found:
+        return f"{INTRODUCTION}\nNo champion comes with this version yet.\n"
+    parts.append("| game | net | trained | measured | bytes |\n|---|---|---|---|---|")
+    for path, said in found:
+        row = (f"`{said['game']}`", net_words(said), trained_words(said), strength_words(said))
+        parts[-1] += f"\n| {' | '.join(row)} | {path.stat().st_size:,} |"
+    parts += [section(said) for _, said in found]
+    return "\n".join(parts) + "\n"
+
+
+def section(said: dict[str, Any]) -> str:
+    """How one champion came about: its config and its curve."""
+    facts = said["facts"]
+    lines = [f"\n## `{said['game']}`\n", f"Trained: {trained_words(said)}. {facts.get('note', '')}".strip(), ""]
+    curve = facts.get("curve") or []
+    if curve:
+        names = list(dict.fromkeys(name for row in curve for name in row))
+        few = curve[:: max(1, len(curve) // 10)]
+        lines += ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+        lines += ["| " + " | ".join(f"{row[n]:,.4g}" if n in row else "" for n in names) + " |" for row in few]
+        lines.append("")
+    if "config" in facts:
+        lines += ["<details><summary>config.json</summary>\n", "```json", json.dumps(facts["config"], indent=2), "```"]
+        lines.append("</details>")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

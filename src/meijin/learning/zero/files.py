@@ -1,0 +1,114 @@
+"""Where checkpoints are, told without PyTorch: those of runs, and the champions that come with the package."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from meijin.core.errors import MeijinError
+from meijin.core.folders import data_folder
+from meijin.core.game import Game
+
+SUFFIX = ".safetensors"
+LATEST = f"latest{SUFFIX}"
+PACKAGED = Path(__file__).parents[2] / "data" / "champions"
+LONGEST_HEADER = 16 * 2**20  # bytes of a safetensors header that are read
+
+
+def torch_missing() -> str | None:
+    """The module that nets need and that is not here; None when all are."""
+    return next((name for name in ("torch", "safetensors") if find_spec(name) is None), None)
+
+
+def need_torch(what: str) -> None:
+    """Raise an error that says what to install, unless PyTorch and safetensors are there."""
+    if missing := torch_missing():
+        raise MeijinError(f"{what} needs PyTorch, and there is no module '{missing}' here: pip install 'meijin[nn]'")
+
+
+def find(path: str | Path) -> Path:
+    """The checkpoint a path means: the file itself, or the newest one of a run's directory."""
+    given = Path(path).expanduser()
+    if given.is_file():
+        return given
+    if not given.is_dir():
+        raise MeijinError(f"there is no '{path}'; give a run's directory or a checkpoint (*{SUFFIX})")
+    folder = given / "checkpoints" if (given / "checkpoints").is_dir() else given
+    if (folder / LATEST).is_file():
+        return folder / LATEST
+    numbered = sorted(file for file in folder.glob(f"*{SUFFIX}") if file.stem.isdigit())
+    if not numbered:
+        raise MeijinError(
+            f"'{path}' holds no checkpoint yet; the first comes with the first iteration of `meijin train GAME zero`"
+        )
+    return numbered[-1]
+
+
+def header(path: Path) -> dict[str, str]:
+    """The metadata of a safetensors file; empty where it is none."""
+    try:
+        with path.open("rb") as file:
+            size = struct.unpack("<Q", file.read(8))[0]
+            if size > LONGEST_HEADER:
+                return {}
+            found = json.loads(file.read(size)).get("__metadata__")
+    except (OSError, ValueError, struct.error, AttributeError, RecursionError):
+        return {}
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+
+
+def is_zero(path: str | Path) -> bool:
+    """Whether a path means a checkpoint of a zero net, as opposed to a classic one or none at all."""
+    try:
+        return "meijin" in header(find(path))
+    except MeijinError:
+        return False
+
+
+def about(path: Path) -> dict[str, Any] | None:
+    """What a zero checkpoint says of itself (game, shape, net, facts), None where it cannot be read."""
+    try:
+        found = json.loads(header(path).get("meijin", "null"))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("game"), str) else None
+
+
+# ---- champions ----
+
+
+def champion_folders() -> tuple[Path, ...]:
+    """Where champions are looked for: a person's own first, then those of the package."""
+    return data_folder() / "champions", PACKAGED
+
+
+def champions() -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every champion and what it says of itself."""
+    for folder in champion_folders():
+        for path in sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else ():
+            if (said := _about(path, path.stat().st_mtime_ns)) is not None:
+                yield path, said
+
+
+@lru_cache(maxsize=64)
+def _about(path: Path, changed: int) -> dict[str, Any] | None:
+    return about(path)
+
+
+def champion(game: Game) -> Path | None:
+    """The champion of a game with these parameters: one trained for it, else one whose net serves its size too."""
+    named = [(path, said) for path, said in champions() if said["game"].partition("(")[0] == game.name]
+    for path, said in named:
+        if said["game"] == game.id:
+            return path
+    pooled = [path for path, said in named if dict(said.get("net", {})).get("pooling")]
+    if not pooled or torch_missing():
+        return None
+    from meijin.learning.zero.tree import net_of
+
+    return next((path for path in pooled if net_of(path).unfit(game) is None), None)

@@ -1,0 +1,172 @@
+"""The learner: a net, its optimiser, and one step after another on positions of self-play."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from meijin.core.errors import MeijinError
+from meijin.learning.zero.config import Training
+from meijin.learning.zero.inference import cpu_dtype
+from meijin.learning.zero.nets import Net
+from meijin.learning.zero.positions import Positions, Symmetries, Unpacker
+
+
+class Diverged(MeijinError):
+    """The loss is no number any more."""
+
+
+class Learner:
+    """Trains a net. `averaged` is the net to play with: the running mean of the weights, or the net itself."""
+
+    def __init__(self, net: Net, config: Training, device: str | torch.device = "cpu"):
+        self.config, self.device = config, torch.device(device)
+        self.net = net.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.averaged = copy.deepcopy(self.net).eval() if config.ema else self.net
+        self.steps = 0
+        self.optimizer = self._optimizer()
+        self.unpack, self.symmetries = Unpacker(net.game, device), Symmetries(net.game, device)
+        self.forward: Any = torch.compile(self.net.outputs) if config.compiled else self.net.outputs
+        self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
+        self.lists_all = True  # whether positions list every legal move: then the others need no unlearning
+        self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
+
+    def _optimizer(self) -> torch.optim.Optimizer:
+        config = self.config
+        # Norms and biases are not decayed: that would only fight the scale of the data.
+        decayed = [p for p in self.net.parameters() if p.ndim > 1]
+        others = [p for p in self.net.parameters() if p.ndim <= 1]
+        groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        if config.optimizer == "sgd":
+            return torch.optim.SGD(groups, lr=config.rate, momentum=0.9, nesterov=True)
+        return torch.optim.AdamW(groups, lr=config.rate, fused=self.device.type == "cuda")
+
+    def rate(self, progress: float) -> float:
+        """The learning rate at that share of the run."""
+        config = self.config
+        warm = min(1.0, (self.steps + 1) / config.warmup) if config.warmup else 1.0
+        if config.schedule == "cosine":
+            low = config.rate * config.final
+            return warm * (low + (config.rate - low) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+        if config.schedule == "steps":
+            return warm * config.rate * config.final ** sum(progress >= at for at in config.drops)
+        return warm * config.rate
+
+    def losses(self, batch: Positions) -> dict[str, Tensor]:
+        """The parts of the loss and a few measures on a batch, after a random symmetry."""
+        config, seats = self.config, self.net.game.seats
+        planes = self.unpack(batch.bits, batch.numbers)
+        moves, probs = batch.moves.long(), batch.probs.float()
+        if config.symmetries and self.symmetries.count > 1:
+            which = torch.randint(self.symmetries.count, (len(batch),), device=self.device, generator=self.generator)
+            planes, moves = self.symmetries.apply(which, planes, moves)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
+            found = self.forward(planes)
+        logits, values = found.logits.float(), found.values.float()
+        listed = moves >= 0
+        chosen = logits.gather(1, moves.clamp(min=0)).masked_fill(~listed, -math.inf)
+        if self.lists_all:
+            log_probs = F.log_softmax(chosen, 1)
+        else:
+            log_probs = chosen - logits.logsumexp(1, keepdim=True)
+        log_probs = log_probs.masked_fill(~listed, 0.0)
+        probs = probs / probs.sum(1, keepdim=True).clamp(min=1e-6)
+        policy = -(probs * log_probs).sum(1)
+        target = (1 - config.value_mix) * batch.outcomes.float() + config.value_mix * batch.values.float()
+        seen = (batch.facts[:, :1].long() + torch.arange(seats, device=self.device)) % seats
+        value = (values - target.gather(1, seen)).square().mean(1)
+        parts = {"policy": policy.mean(), "value": value.mean()}
+        if found.moves_left is not None:
+            left = torch.log1p(batch.facts[:, 2].float())
+            parts["moves_left"] = F.smooth_l1_loss(found.moves_left.float(), left)
+        with torch.no_grad():
+            parts["target_entropy"] = -(probs * probs.clamp(min=1e-9).log()).sum(1).mean()
+            parts["policy_entropy"] = -(log_probs.exp() * log_probs * listed).sum(1).mean()
+        return parts
+
+    def step(self, batch: Positions, progress: float) -> dict[str, Tensor]:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(progress)
+        self.net.train()
+        parts = self.losses(batch)
+        config = self.config
+        loss = config.policy_weight * parts["policy"] + config.value_weight * parts["value"]
+        if "moves_left" in parts:
+            loss = loss + config.moves_left_weight * parts["moves_left"]
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if config.clip:
+            torch.nn.utils.clip_grad_norm_(self.net.parameters(), config.clip)
+        self.optimizer.step()
+        self.steps += 1
+        if config.ema:
+            self._average()
+        return {"loss": loss.detach(), **{name: part.detach() for name, part in parts.items()}}
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        # The mean of few steps would mostly be the first weights, so its memory grows with the steps.
+        keep = min(self.config.ema, (1 + self.steps) / (10 + self.steps))
+        mine = [t for t in self.averaged.state_dict().values() if t.is_floating_point()]
+        theirs = [t for t in self.net.state_dict().values() if t.is_floating_point()]
+        torch._foreach_lerp_(mine, theirs, 1.0 - keep)
+
+    def fit(self, data: Positions, steps: int, progress: float) -> dict[str, float]:
+        """So many steps; every position comes once before any comes again. Returns the mean of the measures."""
+        if not len(data) or steps < 1:
+            return {}
+        totals: dict[str, Tensor] = {}
+        for batch in self._batches(data, steps):
+            for name, part in self.step(batch, progress).items():
+                totals[name] = totals.get(name, torch.zeros((), device=self.device)) + part
+        means = {name: float(total) / steps for name, total in totals.items()}
+        if not math.isfinite(means["loss"]):
+            raise Diverged(
+                f"the loss became {means['loss']} after {self.steps} steps; the weights of the last checkpoint are "
+                "sound. Lower `training.rate` or set `training.clip`, then resume"
+            )
+        return means
+
+    def _batches(self, data: Positions, steps: int) -> Iterator[Positions]:
+        size = min(self.config.batch, len(data))
+        order, at = torch.randperm(len(data), device=self.device, generator=self.generator), 0
+        for _ in range(steps):
+            if at + size > len(data):
+                order, at = torch.randperm(len(data), device=self.device, generator=self.generator), 0
+            yield data[order[at : at + size]]
+            at += size
+
+    # ---- going on after a stop ----
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint must hold besides the weights of `averaged`."""
+        found: dict[str, Tensor] = {"steps": torch.tensor(self.steps), "generator": self.generator.get_state()}
+        if self.config.ema:
+            found.update({f"net/{name}": tensor for name, tensor in self.net.state_dict().items()})
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        for i, parameter in enumerate(parameters):
+            for name, value in self.optimizer.state.get(parameter, {}).items():
+                if isinstance(value, Tensor):
+                    found[f"optimizer/{i}/{name}"] = value
+        return found
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from `state`; the net itself has been loaded from the checkpoint already."""
+        self.steps = int(state["steps"])
+        self.generator.set_state(state["generator"].to(torch.uint8).cpu())
+        own = {name.removeprefix("net/"): tensor for name, tensor in state.items() if name.startswith("net/")}
+        if own:
+            self.net.load_state_dict(own)
+        for i, parameter in enumerate(p for group in self.optimizer.param_groups for p in group["params"]):
+            prefix = f"optimizer/{i}/"
+            kept = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+            if kept:
+                self.optimizer.state[parameter] = {
+                    name: value.to(self.device if value.ndim else value.device) for name, value in kept.items()
+                }

@@ -1,0 +1,221 @@
+"""Positions of self-play as tensors: packed planes, sparse policies, values and outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as from_bytes
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+from meijin.core import kernels
+from meijin.core.compile import Function
+from meijin.core.errors import MeijinError
+from meijin.core.game import Game
+from meijin.learning.zero.checkpoint import write_whole
+from meijin.search.forest import Forest, layout
+from meijin.search.forest.packing import packer, packing
+from meijin.search.forest.scale import scaler
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Equally many rows in every tensor. `values` are the search's, `outcomes` the game's, both by seat and scaled."""
+
+    bits: Tensor  # uint8 [n, byte]
+    numbers: Tensor  # float16 [n, number]
+    moves: Tensor  # int16 [n, width], as the mover sees them; -1 where there is none
+    probs: Tensor  # float16 [n, width]
+    values: Tensor  # float16 [n, seat]
+    outcomes: Tensor  # float16 [n, seat]
+    facts: Tensor  # int16 [n, 3]: mover, ply, plies left
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def __getitem__(self, rows: Any) -> Positions:
+        return Positions(*(tensor[rows] for tensor in self))
+
+    def __iter__(self) -> Any:
+        return (getattr(self, field.name) for field in fields(self))
+
+    def to(self, device: str | torch.device) -> Positions:
+        return Positions(*(tensor.to(device) for tensor in self))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self)
+
+    @classmethod
+    def cat(cls, parts: list[Positions]) -> Positions:
+        return cls(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
+
+    @classmethod
+    def empty(cls, game: Game, width: int, rows: int = 0, device: str | torch.device = "cpu") -> Positions:
+        form, seats = packing(game), game.seats
+        shapes = (
+            (torch.uint8, max(1, form.bytes)),
+            (torch.float16, max(1, form.numbers)),
+            (torch.int16, width),
+            (torch.float16, width),
+            (torch.float16, seats),
+            (torch.float16, seats),
+            (torch.int16, 3),
+        )
+        return cls(*(torch.zeros((rows, n), dtype=dtype, device=device) for dtype, n in shapes))
+
+    def save(self, path: Path, **facts: str) -> None:
+        tensors = {field.name: getattr(self, field.name).cpu().contiguous() for field in fields(self)}
+        write_whole(path, to_bytes(tensors, facts))
+
+    @classmethod
+    def load(cls, path: Path, game: Game) -> Positions:
+        try:
+            tensors = from_bytes(path.read_bytes())
+            found = cls(**{field.name: tensors[field.name] for field in fields(cls)})
+        except (OSError, SafetensorError, KeyError) as error:
+            raise MeijinError(f"{path}: these positions cannot be read ({error}); remove the file to go on") from None
+        wanted = cls.empty(game, found.moves.shape[-1])
+        for field, mine, theirs in zip(fields(cls), found, wanted, strict=True):
+            if mine.dtype != theirs.dtype or mine.shape[1:] != theirs.shape[1:] or len(mine) != len(found):
+                raise MeijinError(f"{path}: {field.name} does not fit {game}; the file is damaged or another game's")
+        return found
+
+
+def policy_width(game: Game, most: int) -> int:
+    """Entries kept of a policy: all moves there can be, or the `most` likeliest."""
+    assert game.branching is not None
+    return min(game.branching, most)
+
+
+def harvest(forest: Forest, width: int) -> Positions:
+    """Take the positions of finished games out of a forest's record."""
+    arrays = forest.arrays
+
+    def tensor(array: Any) -> Tensor:
+        return torch.as_tensor(array, device="cuda") if forest.gpu else torch.from_numpy(array)
+
+    facts = tensor(arrays.facts)
+    done = facts[:, :, layout.STATE] == layout.FINISHED
+    rows = done.nonzero(as_tuple=True)
+    kept = facts[rows]
+    moves, probs = tensor(arrays.kept_moves)[rows], tensor(arrays.kept_probs)[rows]
+    if width < moves.shape[1]:
+        probs, best = probs.topk(width, dim=1)
+        moves = moves.gather(1, best).masked_fill(probs <= 0, -1)
+        probs = probs / probs.sum(1, keepdim=True)
+    left = kept[:, layout.LENGTH] - kept[:, layout.WHEN]
+    found = Positions(
+        tensor(arrays.bits)[rows],
+        tensor(arrays.numbers)[rows].half(),
+        moves,
+        probs.half(),
+        tensor(arrays.kept_roots)[rows].half(),
+        tensor(arrays.outcomes)[rows].half(),
+        torch.stack([kept[:, layout.MOVER], kept[:, layout.WHEN], left], 1).short(),
+    )
+    facts[:, :, layout.STATE].masked_fill_(done, layout.EMPTY)
+    return found
+
+
+class Unpacker:
+    """Packed positions -> planes, float32 [n, plane, cell]."""
+
+    def __init__(self, game: Game, device: str | torch.device):
+        self.form = packing(game)
+        order = [*self.form.bit_planes, *self.form.flat_planes, *self.form.whole_planes]
+        self.order = torch.tensor(np.argsort(order), device=device)
+        self.shifts = torch.arange(8, device=device, dtype=torch.uint8)
+
+    def __call__(self, bits: Tensor, numbers: Tensor) -> Tensor:
+        form, n = self.form, len(bits)
+        planes, cells = len(form.bit_planes), form.cells
+        spread = ((bits[:, :, None] >> self.shifts) & 1).reshape(n, -1)[:, : planes * cells]
+        flat = len(form.flat_planes)
+        parts = [
+            spread.reshape(n, planes, cells).float(),
+            numbers[:, :flat, None].float().expand(n, flat, cells),
+            numbers[:, flat : form.numbers].float().reshape(n, len(form.whole_planes), cells),
+        ]
+        return torch.cat(parts, 1).index_select(1, self.order)
+
+
+class Symmetries:
+    """Images of positions under the game's symmetries that leave the seats alone."""
+
+    def __init__(self, game: Game, device: str | torch.device):
+        kept = [s for s in game.symmetries if not s.swaps]
+        if game.views is not None:  # moves are numbered as the mover sees them, which these permutations do not know
+            kept = kept[:1]
+        self.count = len(kept)
+        self.sources = torch.tensor(np.argsort([s.cells for s in kept], axis=1), device=device)  # [symmetry, cell]
+        self.moves = torch.tensor([s.moves for s in kept], device=device)  # [symmetry, move]
+
+    def apply(self, which: Tensor, planes: Tensor, moves: Tensor) -> tuple[Tensor, Tensor]:
+        """The images under symmetry `which[i]` of row i; moves int64, -1 stays."""
+        sources = self.sources[which][:, None, :].expand_as(planes)
+        images = self.moves[which].gather(1, moves.clamp(min=0))
+        return planes.gather(2, sources), torch.where(moves < 0, moves, images)
+
+
+def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int) -> Positions:
+    """Positions of games that anybody played: moves and outcomes, scores, and how many plies were no choice of theirs.
+
+    The policy is the move that was made, among all legal ones where `width` has room for them.
+    """
+    from meijin.core.state import State
+
+    width = policy_width(game, width)
+    scaled, pack = scaler(game), game.kernel(_packs)
+    look, form = game.kernel(kernels.planes), packing(game)
+    planes = np.zeros((game.num_planes or 0, form.cells), np.float32)
+    bits: list[Any] = []
+    numbers: list[Any] = []
+    listed: list[list[int]] = []
+    chosen: list[int] = []
+    facts: list[list[int]] = []
+    outcomes: list[list[float]] = []
+    for line, scores, given in played:
+        state, first, ply = State(game), len(facts), 0
+        for at, move in enumerate(line):
+            if at >= given and not state.is_chance:
+                look(state.records, 0, planes)
+                bit, number = np.zeros(max(1, form.bytes), np.uint8), np.zeros(max(1, form.numbers), np.float32)
+                pack(planes, bit, number)
+                bits.append(bit)
+                numbers.append(number)
+                legal = [int(m) for m in state.legal_moves] if len(state.legal_moves) <= width else [int(move)]
+                chosen.append(legal.index(int(move)))
+                listed.append(legal if game.views is None else [int(game.views[state.turn, m]) for m in legal])
+                facts.append([state.turn, ply, 0])
+            ply += not state.is_chance  # as self-play counts: moves of seats
+            state.play(move)
+        for fact in facts[first:]:
+            fact[2] = ply - fact[1]
+        outcomes += [[scaled(score) for score in scores]] * (len(facts) - first)
+    found = Positions.empty(game, width, len(facts))
+    if facts:
+        found.bits[:] = torch.from_numpy(np.stack(bits))
+        found.numbers[:] = torch.from_numpy(np.stack(numbers)).half()
+        for row, (legal, at) in enumerate(zip(listed, chosen, strict=True)):
+            found.moves[row] = torch.tensor(legal + [-1] * (width - len(legal)), dtype=torch.int16)
+            found.probs[row, at] = 1.0
+        found.facts[:] = torch.tensor(facts, dtype=torch.int16)
+        found.outcomes[:] = torch.tensor(outcomes).half()
+        found.values[:] = found.outcomes
+    return found
+
+
+def _packs(game: Game) -> Function:
+    pack = packer(game)
+
+    def kernel(x: Any, bits: Any, numbers: Any) -> Any:
+        return pack(x, bits, numbers)
+
+    return kernel

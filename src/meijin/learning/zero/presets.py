@@ -1,0 +1,106 @@
+"""Configs to begin with: `preset("quick", game)`. What suits most games, and what was found better for some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from meijin.core.errors import UnknownName, suggest
+from meijin.core.game import Game
+from meijin.learning.zero.config import ZeroConfig
+from meijin.search.forest import Settings
+from meijin.search.forest.driver import mean_moves
+
+UNLIMITED = 10**6  # iterations, more than any clock allows
+LONGEST = 1024  # plies after which self-play cuts a game short, in games that may last longer
+
+
+def preset(name: str, game: Game) -> ZeroConfig:
+    """The preset of that name, fitted to the game."""
+    if name not in PRESETS:
+        raise UnknownName(f"unknown preset '{name}'{suggest(name, PRESETS)}; presets are {', '.join(PRESETS)}")
+    return PRESETS[name](game).changed(TUNED.get((name, game.name), {}))
+
+
+def search(game: Game, simulations: int, **changes: Any) -> Settings:
+    """Searches for self-play: noise that fits the number of moves, and variety in the opening."""
+    plies = min(game.longest, 60)
+    usual: dict[str, Any] = {
+        "alpha": round(min(1.0, 10.0 / max(1.0, mean_moves(game))), 3),
+        "warm": max(2, plies // 3),
+        "cap": LONGEST if game.longest > LONGEST else 0,
+    }
+    return Settings(simulations=simulations, **{**usual, **changes})
+
+
+def tiny(game: Game) -> ZeroConfig:
+    """Seconds on any machine: for tests and to see that everything works."""
+    return ZeroConfig(
+        game=str(game),
+        net={"size": "nano", "blocks": 1, "channels": 16},
+        search=search(game, 16),
+    ).changed(
+        {
+            "selfplay": {"games": 16, "threads": 1},
+            "replay": {"window": 20_000, "start": 200},
+            "training": {"batch": 64, "warmup": 10, "ema": 0.9, "threads": 1},
+            "length": {"iterations": 4, "positions": 400, "evaluate": 2, "keep": 2},
+        }
+    )
+
+
+def quick(game: Game) -> ZeroConfig:
+    """Two processor cores and up to half an hour: a small net that beats plain tree search in small games."""
+    return ZeroConfig(game=str(game), net={"size": "nano"}, search=search(game, 32)).changed(
+        {
+            "selfplay": {"games": 128, "threads": 2},
+            "replay": {"window": 300_000, "start": 5_000},
+            # One thread: on a machine that does anything else, two wait for each other most of the time.
+            "training": {"batch": 256, "rate": 2e-3, "ema": 0.998, "threads": 1},
+            "length": {"iterations": 200, "seconds": 1500.0, "positions": 8_000, "evaluate": 20, "keep": 20},
+        }
+    )
+
+
+def strong(game: Game) -> ZeroConfig:
+    """One GPU, from minutes to hours: thousands of games at once and a net of a few million weights at most."""
+    # Boards that take more memory a game get fewer games.
+    games = 8192 if (game.branching or 1) * min(game.longest, LONGEST) <= 20_000 else 2048
+    return ZeroConfig(game=str(game), net={"size": "small"}, search=search(game, 64)).changed(
+        {
+            "selfplay": {"games": games, "compiled": True},
+            "replay": {"window": 4_000_000, "start": 100_000},
+            "training": {"batch": 4096, "rate": 2e-3, "compiled": True, "reuse": 3.0},
+            "length": {"iterations": 400, "positions": 16 * games, "evaluate": 20, "keep": 20},
+        }
+    )
+
+
+PRESETS: dict[str, Callable[[Game], ZeroConfig]] = {"tiny": tiny, "quick": quick, "strong": strong}
+
+#: (preset, game) -> what was found better there.
+TUNED: dict[tuple[str, str], dict[str, Any]] = {
+    ("quick", "connect_four"): {
+        "search": {"c": 1.6, "alpha": 0.8, "warm": 14, "random_share": 0.5, "random_plies": 12},
+        "training": {"reuse": 4.0},
+        "length": {"seconds": 1500.0, "positions": 6_000, "evaluate": 0},
+    },
+    ("quick", "tic_tac_toe"): {
+        "net": {"size": "nano", "blocks": 2},
+        "length": {"iterations": 60, "seconds": 240.0, "positions": 2_000, "evaluate": 10},
+    },
+}
+
+
+def finish_in(config: ZeroConfig, seconds: float | None, iterations: int | None) -> ZeroConfig:
+    """The config with another length: either limit alone decides when only one is given."""
+    changes: dict[str, Any] = {}
+    if seconds is not None:
+        changes["length.seconds"] = float(seconds)
+        if iterations is None:
+            changes["length.iterations"] = UNLIMITED
+    if iterations is not None:
+        changes["length.iterations"] = iterations
+        if seconds is None:
+            changes["length.seconds"] = 0.0
+    return config.changed(changes)

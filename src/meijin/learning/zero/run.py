@@ -1,0 +1,386 @@
+"""A run of AlphaZero: a directory, and the loop of self-play, training and gate that fills it.
+
+    runs/NAME/config.json             every hyper-parameter
+              metrics.csv             a row an iteration; `tensorboard/` shows the same as curves
+              checkpoints/latest.safetensors    the net that plays, and all that is needed to go on
+              checkpoints/000010.safetensors    a net now and then, small
+              games/000010.safetensors          the positions of an iteration, as long as the window reaches back
+
+Every file is written beside its place and renamed. The checkpoint comes last: what an iteration left before it is
+thrown away when the run resumes, so a kill costs the iteration in flight and nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from meijin.core.catalogue import make
+from meijin.core.errors import MeijinError
+from meijin.learning.zero import checkpoint, tensorboard
+from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.files import LATEST
+from meijin.learning.zero.learner import Learner
+from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.zero.positions import Positions, policy_width
+from meijin.learning.zero.replay import Window, deduplicate
+from meijin.learning.zero.searching import Searcher, duel, points
+from meijin.learning.zero.sources import Background, Local, Processes, Source
+from meijin.search.forest import Settings
+
+LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
+
+Report = Callable[[dict[str, Any]], None]
+
+
+class Run:
+    """One run directory, new or resumed. `iterate` does one iteration, `go` all of them."""
+
+    def __init__(
+        self,
+        folder: Path,
+        config: ZeroConfig | None = None,
+        *,
+        resume: bool = False,
+        device: str = "cpu",
+        selfplay_devices: tuple[str, ...] = (),
+        report: Report = lambda event: None,
+        evaluate: Callable[[Net], dict[str, float]] | None = None,
+        warm: Callable[[], Positions] | None = None,
+    ):
+        self.folder, self.report, self.evaluate, self.warm, self.device = folder, report, evaluate, warm, device
+        self.enough = ""  # why the run may end before its length; set by whoever evaluates
+        config = self._open(config, resume)
+        self.config, self.game = config, make(config.game)
+        self.iteration, self.seconds, self.elo = 0, 0.0, 0.0
+        self.rival = 0  # the iteration whose net the next Elo is measured against
+        torch.manual_seed(config.training.seed)
+        self.learner = Learner(self._net(), config.training, device)
+        self._make_folder()  # now that the config has proved sound
+        width = policy_width(self.game, config.replay.policy_width)
+        self.learner.lists_all = width == self.game.branching
+        self.window = Window(self.game, config.replay.window, width, device)
+        if resume:
+            self._restore()
+        self.devices = selfplay_devices or (device,)
+        self.source: Source | None = None
+        self._searchers: tuple[Searcher, Searcher] | None = None
+
+    # ---- the directory ----
+
+    def _open(self, config: ZeroConfig | None, resume: bool) -> ZeroConfig:
+        path = self.folder / "config.json"
+        if resume:
+            if not path.exists():
+                raise MeijinError(f"{self.folder} holds no run to resume; leave out --resume to begin one there")
+            kept = ZeroConfig.load(path)
+            if config is not None and config.game != kept.game:
+                raise MeijinError(f"{self.folder} is a run of {kept.game}, not of {config.game}")
+            config = config or kept
+        elif path.exists():
+            raise MeijinError(
+                f"{self.folder} holds a run already; add --resume to go on with it, or choose another name"
+            )
+        elif config is None:
+            raise MeijinError("a new run needs a config")
+        return config
+
+    def _make_folder(self) -> None:
+        for part in ("checkpoints", "games"):
+            try:
+                (self.folder / part).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise MeijinError(f"{self.folder} cannot be made: {error.strerror or error}") from None
+        checkpoint.write_whole(self.folder / "config.json", self.config.to_json().encode())
+
+    def _net(self) -> Net:
+        shape = dict(self.config.net)
+        size = shape.pop("size", "nano")
+        return Net(self.game, NetConfig.sized(size, **shape))
+
+    @property
+    def latest(self) -> Path:
+        return self.folder / "checkpoints" / LATEST
+
+    def _restore(self) -> None:
+        # Without the latest checkpoint the newest of those that stay is the one to go on from.
+        kept = sorted(path for path in self.latest.parent.glob("*.safetensors") if path.stem.isdigit())
+        path = self.latest if self.latest.exists() else kept[-1] if kept else None
+        total = 0
+        if path is not None:
+            found = checkpoint.load(path, self.game)
+            if found.net.config != self.learner.net.config:
+                raise MeijinError(
+                    f"{path} holds another net than config.json asks for; put the old `net` back, or begin a new run"
+                )
+            for net in {self.learner.net, self.learner.averaged}:
+                net.load_state_dict(found.net.state_dict())
+            if found.extra:
+                self.learner.restore(found.extra)
+            facts = found.facts
+            self.iteration, self.rival = int(facts["iteration"]), int(facts.get("rival", 0))
+            total = int(facts.get("positions", 0))
+            self.seconds, self.elo = float(facts["seconds"]), float(facts["elo"])
+        games = sorted((self.folder / "games").glob("*.safetensors"))
+        for path in games:
+            if int(path.stem) > self.iteration:
+                path.unlink()  # the iteration in flight when the run was stopped
+        games = [path for path in games if path.exists()]
+        self.window.total = max(0, total - sum(map(_rows, games)))  # those that the window has left behind
+        for path in games:
+            self.window.add(Positions.load(path, self.game))
+        self._trim_metrics()
+
+    # ---- the loop ----
+
+    @property
+    def progress(self) -> float:
+        """The share of the run that is done."""
+        length = self.config.length
+        parts = [self.iteration / length.iterations]
+        if length.seconds:
+            parts.append(self.seconds / length.seconds)
+        return min(1.0, max(parts))
+
+    def go(self) -> None:
+        """Iterate to the end of the run."""
+        try:
+            while self.progress < 1.0 and not self.enough:
+                self.iterate()
+        except Exception as error:
+            if "out of memory" not in str(error).lower().replace("_", " "):
+                raise
+            raise MeijinError(
+                f"no memory is left on {', '.join({self.device, *self.devices})} after iteration {self.iteration} "
+                f"({str(error).splitlines()[0]}); lower selfplay.games, training.batch or replay.window, then --resume"
+            ) from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        tensorboard.close(self.folder)
+        if self.source is not None:
+            self.source.close()
+            self.source = None
+
+    def iterate(self) -> dict[str, float]:
+        """Self-play, training, gate, evaluation, checkpoint."""
+        config, began = self.config, time.perf_counter()
+        self._room()
+        if self.warm is not None and not self.iteration and not self.window.total:
+            self._begin_warm(self.warm)
+        if self.source is None:
+            self.source = self._source()
+        playing = self.learner.averaged
+        self.source.load(playing, self.latest)
+        new, row = self.source.collect(config.length.positions, self._progress("self-play"))
+        played = time.perf_counter() - began
+        iteration = self.iteration + 1
+        new.save(self.folder / "games" / f"{iteration:06d}.safetensors", game=str(self.game))
+        self.window.add(new)
+
+        data = self.window.latest(self._reach())
+        if config.replay.deduplicate:
+            data = deduplicate(data)
+        before = {name: value.clone() for name, value in playing.state_dict().items()} if config.gate.games else {}
+        if self.window.total >= config.replay.start:
+            self.report({"what": "training"})
+            row |= self._train(data, len(new))
+        trained = time.perf_counter() - began - played
+
+        row |= {"iteration": iteration, "positions": self.window.total, "window": len(data)}
+        row |= _calibration(new)
+        if before:
+            row["gate"] = self._gate(before)
+        self.iteration = iteration
+        self.seconds += time.perf_counter() - began
+        if config.length.evaluate and iteration % config.length.evaluate == 0:
+            self.report({"what": "evaluation"})
+            row |= self._evaluate()
+        row |= {"seconds": self.seconds, "selfplay_seconds": played, "training_seconds": trained}
+        row["simulations_per_second"] = row.get("simulations", 0) / max(played, 1e-9)
+        self._write_metrics(row)
+        self._save()
+        self.report({"what": "iteration", **row})
+        return row
+
+    def _begin_warm(self, warm: Callable[[], Positions]) -> None:
+        """Learn from others' games first; they stay in the window until self-play has filled it."""
+        self.report({"what": "warm start"})
+        began = time.perf_counter()
+        given, config = warm(), self.config.training
+        given.save(self.folder / "games" / f"{0:06d}.safetensors", game=str(self.game))
+        self.window.add(given)
+        data = deduplicate(given.to(self.device)) if self.config.replay.deduplicate else given.to(self.device)
+        steps = self.config.warm.steps or max(1, round(len(given) * config.reuse / config.batch))
+        losses = self.learner.fit(data, steps, self.progress)
+        self.seconds += time.perf_counter() - began
+        self._save()
+        self.report({"what": "warmed", "positions": len(given), "steps": steps, **losses})
+
+    def _train(self, data: Positions, new: int) -> dict[str, float]:
+        config = self.config.training
+        if self.device == "cpu":
+            torch.set_num_threads(config.threads)
+        steps = max(1, round(new * config.reuse / config.batch))
+        losses = self.learner.fit(data, steps, self.progress)
+        return {f"loss_{name}" if "entropy" not in name else name: value for name, value in losses.items()} | {
+            "steps": self.learner.steps,
+            "rate": self.learner.rate(self.progress),
+        }
+
+    def _reach(self) -> int:
+        replay = self.config.replay
+        return int(min(replay.window, max(replay.start, replay.growth * self.window.total)))
+
+    def _source(self) -> Source:
+        config = self.config
+        if len(self.devices) == 1 and self.devices[0] == self.device:
+            kind = Background if config.selfplay.overlap and self.device == "cpu" else Local
+            return kind(self.learner.averaged, config, self.device)
+        self._save()  # what the workers begin with
+        return Processes(self.folder, config, self.devices, self.latest, self.report)
+
+    def _progress(self, what: str) -> Callable[[int, int], None]:
+        return lambda done, total: self.report({"what": what, "done": done, "total": total})
+
+    # ---- matches between nets ----
+
+    def _duel(self, one: Net, other: Net, games: int, simulations: int, plies: int) -> float:
+        """The first net's share of the points."""
+        if self._searchers is None or self._searchers[0].settings.simulations != simulations:
+            settings = Settings(simulations=simulations, c=self.config.search.c, fpu=self.config.search.fpu)
+            batch = min(games, 256)
+            first, second = (Searcher(one, batch, settings, device=self.device) for _ in range(2))
+            self._searchers = first, second
+        for searcher, net in zip(self._searchers, (one, other), strict=True):
+            searcher.load(net)
+        return points(duel(*self._searchers, self.game, games, plies=plies, seed=self.iteration))
+
+    def _gate(self, before: dict[str, Any]) -> float:
+        """Whether the new weights may play: 1, or 0 and the old ones play on."""
+        gate, new = self.config.gate, self.learner.averaged
+        old = Net(self.game, new.config).to(self.device).eval()
+        old.load_state_dict(before)
+        share = self._duel(new, old, gate.games, gate.simulations, gate.plies)
+        self.report({"what": "gate", "share": share, "passed": share >= gate.threshold})
+        if share < gate.threshold:
+            new.load_state_dict(before)
+        return share
+
+    def _evaluate(self) -> dict[str, float]:
+        """Elo against the last net that was kept, and what the caller wants to know."""
+        found: dict[str, float] = {}
+        net = self.learner.averaged
+        if self.game.seats == 2 and not self.game.chance:
+            rival = self._rival(self.rival)
+            if rival.exists():
+                old = checkpoint.load(rival, self.game).net.to(self.device)
+                share = self._duel(net, old, 128, 32, 4)
+                share = min(max(share, 0.5 / 128), 1 - 0.5 / 128)
+                self.elo += 400 * math.log10(share / (1 - share))
+                found |= {"elo": self.elo, "points_against_last": share}
+            self.rival = self.iteration
+            checkpoint.save(self._rival(self.rival), net, iteration=self.iteration)
+        if self.evaluate is not None:
+            found |= self.evaluate(net)
+        return found
+
+    # ---- files ----
+
+    def _rival(self, iteration: int) -> Path:
+        return self.folder / "checkpoints" / f"rival-{iteration:06d}.safetensors"
+
+    def _save(self) -> None:
+        folder, length = self.folder / "checkpoints", self.config.length
+        facts: dict[str, Any] = {
+            "iteration": self.iteration,
+            "seconds": self.seconds,
+            "elo": self.elo,
+            "rival": self.rival,
+            "positions": self.window.total,
+        }
+        net = self.learner.averaged
+        if length.keep and self.iteration % length.keep == 0 and self.iteration:
+            checkpoint.save(folder / f"{self.iteration:06d}.safetensors", net, half=True, **facts)
+        checkpoint.save(self.latest, net, extra=self.learner.state(), **facts)
+        for path in folder.glob("rival-*.safetensors"):
+            if path != self._rival(self.rival):
+                path.unlink()
+        reach, paths = len(self.window), sorted((self.folder / "games").glob("*.safetensors"), reverse=True)
+        for path in paths:  # newest first; what lies behind the window goes
+            if reach <= 0:
+                path.unlink(missing_ok=True)
+            else:
+                reach -= _rows(path)
+
+    def _room(self) -> None:
+        free = shutil.disk_usage(self.folder).free
+        if free < LEAST_FREE:
+            raise MeijinError(
+                f"{self.folder}: only {free // 2**20} MiB of disk are free; make room, then go on with --resume"
+            )
+
+    def _write_metrics(self, row: dict[str, Any]) -> None:
+        path = self.folder / "metrics.csv"
+        rows = [*_read_rows(path), {name: _short(value) for name, value in row.items()}]
+        checkpoint.write_whole(path, _as_csv(rows).encode())
+        tensorboard.write(self.folder, self.iteration, row, self.learner.averaged)
+
+    def _trim_metrics(self) -> None:
+        path = self.folder / "metrics.csv"
+        rows = [row for row in _read_rows(path) if int(float(row["iteration"])) <= self.iteration]
+        if rows:
+            checkpoint.write_whole(path, _as_csv(rows).encode())
+
+
+def _rows(path: Path) -> int:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            return int(file.get_slice("bits").get_shape()[0])
+    except (SafetensorError, OSError):
+        return 0
+
+
+def _calibration(new: Positions) -> dict[str, float]:
+    """How far the search's values are from what came of them: the mean gap over ten classes of values."""
+    values = new.values.float().gather(1, new.facts[:, :1].long())[:, 0]
+    outcomes = new.outcomes.float().gather(1, new.facts[:, :1].long())[:, 0]
+    classes = ((values.clamp(-1, 1) + 1) * 4.9999).long()
+    gap = 0.0
+    for k in range(10):
+        mine = classes == k
+        if int(mine.sum()):
+            gap += float((values[mine].mean() - outcomes[mine].mean()).abs()) * float(mine.float().mean())
+    return {"calibration_gap": gap, "value_error": float((values - outcomes).square().mean())}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row.get("iteration")]
+
+
+def _as_csv(rows: list[dict[str, str]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,192 @@
+"""Self-play: forests that play against themselves on one device, and the positions they leave."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+
+from meijin.core.errors import MeijinError
+from meijin.core.game import Game
+from meijin.learning.zero.inference import Evaluator
+from meijin.learning.zero.nets import Net
+from meijin.learning.zero.positions import Positions, harvest, policy_width
+from meijin.search.forest import Forest, Settings, layout
+
+SLOTS = 64  # more than the longest game needs, so that finished games wait for the harvest a while
+
+
+class Worker:
+    """One forest with its own copy of the net: a GPU, or one thread of a CPU."""
+
+    def __init__(
+        self,
+        net: Net,
+        games: int,
+        settings: Settings,
+        *,
+        selfplay: bool = True,
+        device: str = "cpu",
+        dtype: str = "",
+        compiled: bool = False,
+        seed: int = 0,
+        slots: int = 1,
+    ):
+        gpu = device != "cpu"
+        self.device = device
+        self.evaluator = Evaluator(
+            net, games, device=device, dtype=dtype or None, compiled=compiled, graph=False, threads=1
+        )
+        e = self.evaluator
+        inputs = (e.x, e.logits, e.values) if gpu else e.arrays
+        with torch.cuda.device(device) if gpu else _nothing():
+            self.forest = Forest(
+                net.game,
+                games,
+                settings,
+                selfplay=selfplay,
+                slots=slots,
+                seed=seed,
+                gpu=gpu,
+                x=inputs[0],
+                logits=inputs[1],
+                outlook=inputs[2],
+            )
+        self._graph: Any = None
+
+    def load(self, net: Net) -> None:
+        self.evaluator.load(net)
+
+    def run(self, steps: int) -> None:
+        """So many steps of every tree, each followed by the net; on a GPU without waiting for it."""
+        if self.device == "cpu":
+            for _ in range(steps):
+                self.forest.step()
+                self.evaluator.run()
+            return
+        if self._graph is None:
+            self._record()
+        for _ in range(steps):
+            self._graph.replay()
+
+    def _record(self) -> None:
+        """Record a step of the trees and of the net once; from then on the CPU only says "again"."""
+        from meijin.core.cuda import external_stream
+
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                self.forest.step(stream=external_stream(stream.cuda_stream))
+                self.evaluator.run()
+            torch.cuda.current_stream().wait_stream(stream)
+            torch.cuda.synchronize()
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
+                self.forest.step(stream=external_stream(torch.cuda.current_stream().cuda_stream))
+                self.evaluator.run()
+
+
+class _nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class SelfPlay:
+    """Games played at once by the workers of one device; `play` gives the positions of those that end."""
+
+    def __init__(
+        self,
+        net: Net,
+        games: int,
+        settings: Settings,
+        *,
+        device: str = "cpu",
+        threads: int = 1,
+        dtype: str = "",
+        compiled: bool = False,
+        width: int = 64,
+        seed: int = 0,
+    ):
+        game: Game = net.game
+        self.game, self.width, self.games = game, policy_width(game, width), games
+        longest = min(game.longest, settings.cap or game.longest, 4096)
+        workers = 1 if device != "cpu" else max(1, min(threads, games))
+        self.workers = [
+            Worker(
+                net,
+                games // workers + (k < games % workers),
+                settings,
+                device=device,
+                dtype=dtype,
+                compiled=compiled,
+                seed=seed * 1000 + k,
+                slots=longest + SLOTS,
+            )
+            for k in range(workers)
+        ]
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self.simulations = settings.simulations
+        self._counted = np.zeros(layout.STATS_SIZE, np.int64)
+
+    def load(self, net: Net) -> None:
+        """Play on with these weights; games under way go on."""
+        for worker in self.workers:
+            worker.load(net)
+
+    def advance(self, steps: int) -> Positions:
+        """So many steps of every tree, and the positions of the games that ended."""
+        if self._pool is None:
+            self.workers[0].run(steps)
+        else:
+            list(self._pool.map(lambda worker: worker.run(steps), self.workers))
+        return Positions.cat([harvest(worker.forest, self.width) for worker in self.workers])
+
+    def play(self, positions: int, on_progress: Any = None) -> Positions:
+        """Play until at least so many positions of finished games have come."""
+        parts: list[Positions] = []
+        count = 0
+        while count < positions:
+            part = self.advance(max(16, self.simulations))
+            count += len(part)
+            parts.append(part)
+            if on_progress:
+                on_progress(min(count, positions), positions)
+        self.check()
+        return Positions.cat(parts)
+
+    def check(self) -> None:
+        """Raise if a position could not be packed."""
+        for worker in self.workers:
+            fault = int(worker.forest.host("stats")[:, layout.FAULT].max())
+            if fault:
+                raise MeijinError(
+                    f"{self.game}: plane {fault - 1} is not what random play showed it to be; write `planes` so that "
+                    "it is always 0 and 1, or always one number for all cells, or neither from the start"
+                )
+
+    def stats(self) -> dict[str, float]:
+        """Counts since the last call, and means."""
+        stats = sum(worker.forest.host("stats").sum(0) for worker in self.workers)
+        new = np.asarray(stats) - self._counted
+        self._counted = np.asarray(stats).copy()
+        games = int(new[layout.GAMES])
+        found = {
+            "games": games,
+            "simulations": int(new[layout.SIMULATIONS]),
+            "evaluations": int(new[layout.EVALUATIONS]),
+            "game_length": new[layout.PLIES] / games if games else 0.0,
+            "resigned": int(new[layout.RESIGNED]),
+            "cut": int(new[layout.CUT]),
+            "lost_positions": int(new[layout.LOST]),
+            "resign_wrong": new[layout.WRONGED] / new[layout.DOUBTED] if new[layout.DOUBTED] else 0.0,
+        }
+        sums = np.asarray(sum(worker.forest.host("sums").sum(0) for worker in self.workers))
+        before = getattr(self, "_sums", np.zeros_like(sums))
+        self._sums = sums.copy()
+        for seat in range(self.game.seats):
+            found[f"score_seat_{seat}"] = float((sums - before)[seat] / games) if games else 0.0
+        return found

@@ -1,0 +1,236 @@
+"""Where positions come from: self-play in this process, before or beside training, or in processes on any devices."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from meijin.core.catalogue import make
+from meijin.core.errors import MeijinError
+from meijin.learning.zero import checkpoint
+from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.nets import Net
+from meijin.learning.zero.positions import Positions
+from meijin.learning.zero.selfplay import SelfPlay
+
+Progress = Callable[[int, int], None]
+
+CHUNK = 2_000  # positions a worker process hands over at a time
+DEATHS = 5  # of workers, within one iteration, after which something must be wrong
+
+
+class Source(ABC):
+    @abstractmethod
+    def load(self, net: Net, latest: Path) -> None:
+        """Play on with this net, which is also the one in the file `latest`."""
+
+    @abstractmethod
+    def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
+        """At least so many new positions, and what there is to say about their games."""
+
+    def close(self) -> None: ...
+
+
+def _selfplay(net: Net, config: ZeroConfig, device: str, seed: int, games: int) -> SelfPlay:
+    own = config.selfplay
+    return SelfPlay(
+        net,
+        games,
+        config.search,
+        device=device,
+        threads=own.threads,
+        dtype=own.dtype,
+        compiled=own.compiled,
+        width=config.replay.policy_width,
+        seed=seed,
+    )
+
+
+class Local(Source):
+    """Self-play in this process; while it plays, nothing else happens."""
+
+    def __init__(self, net: Net, config: ZeroConfig, device: str):
+        self.play = _selfplay(net, config, device, config.selfplay.seed, config.selfplay.games)
+
+    def load(self, net: Net, latest: Path) -> None:
+        self.play.load(net)
+
+    def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
+        found = self.play.play(positions, progress)
+        return found, self.play.stats()
+
+
+class Background(Source):
+    """Self-play in threads of this process that go on while the net learns; at most one iteration ahead of it."""
+
+    def __init__(self, net: Net, config: ZeroConfig, device: str):
+        self.play = _selfplay(net, config, device, config.selfplay.seed, config.selfplay.games)
+        self.most = 2 * config.length.positions
+        self.parts: list[Positions] = []
+        self.net: Net | None = None  # newer weights, until they are taken up
+        self.error: BaseException | None = None
+        self.closed = False
+        self.changed = threading.Condition()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _count(self) -> int:
+        return sum(map(len, self.parts))
+
+    def _run(self) -> None:
+        try:
+            while True:
+                with self.changed:
+                    self.changed.wait_for(lambda: self.closed or self._count() < self.most)
+                    if self.closed:
+                        return
+                    net, self.net = self.net, None
+                if net is not None:
+                    self.play.load(net)
+                part = self.play.advance(max(16, self.play.simulations))
+                with self.changed:
+                    self.parts.append(part)
+                    self.changed.notify_all()
+        except BaseException as error:  # for the thread that waits for us
+            with self.changed:
+                self.error = error
+                self.changed.notify_all()
+
+    def load(self, net: Net, latest: Path) -> None:
+        with self.changed:
+            self.net = copy.deepcopy(net)  # the learner goes on changing its own
+
+    def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
+        with self.changed:
+            while self._count() < positions:
+                progress(self._count(), positions)
+                if self.error is not None:
+                    raise self.error
+                self.changed.wait()
+            parts, self.parts = self.parts, []
+            self.changed.notify_all()
+        self.play.check()
+        return Positions.cat(parts), self.play.stats()
+
+    def close(self) -> None:
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+        self.thread.join()
+
+
+class Processes(Source):
+    """A worker process a device. They never wait for training: new weights reach them between two chunks."""
+
+    def __init__(
+        self,
+        folder: Path,
+        config: ZeroConfig,
+        devices: tuple[str, ...],
+        latest: Path,
+        report: Callable[[dict[str, Any]], None],
+    ):
+        self.inbox, self.config, self.devices, self.latest = folder / "inbox", config, devices, latest
+        self.report, self.deaths = report, 0
+        self.inbox.mkdir(exist_ok=True)
+        for left in self.inbox.iterdir():  # of a run that was killed
+            left.unlink()
+        self.context = multiprocessing.get_context("spawn")
+        self.generation = 0
+        self.workers = [self._start(k) for k in range(len(devices))]
+
+    def _start(self, k: int) -> Any:
+        self.generation += 1
+        share = self.config.selfplay.games // len(self.devices)
+        arguments = (self.inbox, asdict(self.config), self.devices[k], self.latest, k, self.generation, max(1, share))
+        worker = self.context.Process(target=_work, args=arguments, daemon=True)
+        worker.start()
+        return worker
+
+    def load(self, net: Net, latest: Path) -> None:
+        self.deaths = 0  # the workers look at the file themselves
+
+    def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
+        game = make(self.config.game)
+        parts: list[Positions] = []
+        totals: dict[str, float] = {}
+        count = 0
+        while count < positions:
+            self._revive()
+            arrived = sorted(self.inbox.glob("*.safetensors"))
+            if not arrived:
+                time.sleep(0.05)
+            for path in arrived:
+                part = Positions.load(path, game)
+                stats = _stats(path)
+                for name, value in stats.items():
+                    totals[name] = totals.get(name, 0.0) + value * (stats["games"] if _is_mean(name) else 1.0)
+                path.unlink()
+                parts.append(part)
+                count += len(part)
+                progress(min(count, positions), positions)
+        for name in totals:
+            if _is_mean(name):
+                totals[name] /= max(1.0, totals["games"])
+        return Positions.cat(parts), totals
+
+    def _revive(self) -> None:
+        for k, worker in enumerate(self.workers):
+            if not worker.is_alive():
+                self.deaths += 1
+                what = f"self-play worker {k} on {self.devices[k]} ended with status {worker.exitcode}"
+                if self.deaths > DEATHS:
+                    raise MeijinError(f"{what}, the {self.deaths}th to do so; the run is saved up to here")
+                self.report({"what": "warning", "text": f"{what}; another one takes its place"})
+                self.workers[k] = self._start(k)
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.terminate()
+        for worker in self.workers:
+            worker.join(timeout=10)
+
+
+def _is_mean(name: str) -> bool:
+    return name.startswith(("score_seat", "game_length", "resign_wrong"))
+
+
+def _stats(path: Path) -> dict[str, float]:
+    import json
+
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        return {name: float(value) for name, value in json.loads((file.metadata() or {})["stats"]).items()}
+
+
+def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int, generation: int, games: int) -> None:
+    """A worker process: play with the newest weights for ever, and hand over a chunk at a time."""
+    import json
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    torch.set_num_threads(1)
+    parent, own = os.getppid(), ZeroConfig.from_dict(config)
+    seen, net = latest.stat().st_mtime_ns, checkpoint.load(latest).net
+    play = _selfplay(net.to(device), own, device, own.selfplay.seed + 7919 * generation, games)
+    number = 0
+    while os.getppid() == parent:
+        new = play.play(CHUNK)
+        number += 1
+        stats = json.dumps(play.stats(), default=float)
+        new.save(inbox / f"{generation:04d}-{number:08d}-{k}.safetensors", stats=stats)
+        changed = latest.stat().st_mtime_ns
+        if changed != seen:
+            seen = changed
+            play.load(checkpoint.load(latest).net.to(device))

@@ -1,0 +1,323 @@
+"""The agents that play with a zero net: what they say, what they keep, and what they refuse."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from meijin.agents.catalogue import build  # noqa: E402
+from meijin.agents.zero import OfNet  # noqa: E402
+from meijin.core.agent import Limit  # noqa: E402
+from meijin.core.catalogue import make  # noqa: E402
+from meijin.core.errors import BadParameter, MeijinError  # noqa: E402
+from meijin.core.rng import stream  # noqa: E402
+from meijin.core.state import State  # noqa: E402
+from meijin.learning.zero import checkpoint, files  # noqa: E402
+from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.opinion import Opinion  # noqa: E402
+from meijin.learning.zero.searching import RawNet  # noqa: E402
+from meijin.search.forest import Forest, Settings, layout  # noqa: E402
+from meijin.search.forest.choice import halving_table  # noqa: E402
+
+SMALL = NetConfig(blocks=1, channels=8, policy_channels=4, value_channels=2, value_hidden=8)
+GAME = "tic_tac_toe"
+
+
+def small_net(name: str = GAME, **changes: Any) -> Net:
+    torch.manual_seed(3)
+    net = Net(make(name), dataclasses.replace(SMALL, **changes)).eval()
+    for head in (net.policy.planes, net.policy.flat):
+        if head is not None:  # opinions worth the name
+            torch.nn.init.normal_(head.weight, std=0.5)
+    return net
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's directory with one checkpoint."""
+    folder = tmp_path_factory.mktemp("zero") / "run"
+    checkpoint.save(folder / "checkpoints" / files.LATEST, small_net())
+    return folder
+
+
+def agent(run: Path, **options: Any) -> Any:
+    words = "".join(f", {name}={value!r}" for name, value in options.items())
+    return build(f"zero({str(run)!r}{words})", make(GAME))
+
+
+# ---- what it says ----
+
+
+def test_an_analysis_says_everything(run: Path) -> None:
+    state = State(make(GAME)).play_line("b2")
+    found = agent(run, simulations=50).analyse(state)
+    assert found.turn == 1 and found.simulations == 50 and 1 <= found.depth <= 8 and found.nodes <= 51
+    assert sum(info.visits or 0 for info in found.moves) == 50  # looking at the root is no simulation
+    assert sorted(int(info.move) for info in found.moves) == [int(move) for move in state.legal_moves]
+    assert sum(info.prior or 0.0 for info in found.moves) == pytest.approx(1, abs=1e-5)
+    priors = dict(zip(map(int, state.legal_moves), Opinion(small_net()).priors(state), strict=True))
+    visits = [info.visits or 0 for info in found.moves]
+    assert visits == sorted(visits, reverse=True)
+    total = np.zeros(2)
+    for info in found.moves:
+        assert info.prior == pytest.approx(priors[int(info.move)], abs=2e-2)  # bfloat16 where the machine has it
+        assert info.pv[0] == info.move
+        state.copy().play_line(list(info.pv))  # legal all the way
+        if info.visits:
+            assert info.value is not None and all(-1 <= v <= 1 for v in info.value)
+            total += np.array(info.value) * info.visits
+    assert found.value == pytest.approx(tuple(total / 50), abs=1e-6)
+    assert len(found.pv) > 1
+
+
+def test_equal_searches_are_equal(run: Path) -> None:
+    state = State(make(GAME))
+    one, other = (agent(run, simulations=40).analyse(state) for _ in range(2))
+    assert [(m.move, m.visits, m.value) for m in one.moves] == [(m.move, m.visits, m.value) for m in other.moves]
+
+
+def test_wins_and_saves_the_game_by_proof(run: Path) -> None:
+    player = agent(run, simulations=60)
+    found = player.analyse(State(make(GAME)).play_line("a1 b1 a2 b2"))
+    assert found.best.name == "a3" and found.proven and found.value == (1.0, -1.0)
+    assert found.moves[0].proven and found.simulations <= 60
+    assert player.act(State(make(GAME)).play_line("a1 b2 a2")).name == "a3"
+
+
+def test_values_of_finished_games_and_a_forced_move(run: Path) -> None:
+    player, game = agent(run, simulations=20), make(GAME)
+    assert player.value(State(game).play_line("a1 b1 a2 b2 a3")) == (1.0, -1.0)
+    last = State(game).play_line("a1 a2 a3 b1 b2 c1 b3 c3")  # one cell is left
+    found = player.analyse(last)
+    assert len(found.moves) == 1 and found.moves[0].visits and player.act(last) == found.best
+    with pytest.raises(MeijinError, match="game is over"):
+        player.analyse(State(game).play_line("a1 b1 a2 b2 a3"))
+
+
+def test_limits(run: Path) -> None:
+    player, state = agent(run, simulations=4), State(make(GAME))
+    assert player.analyse(state, Limit(simulations=9)).simulations == 9
+    player.seed(1)
+    found = player.analyse(state, Limit(simulations=400))  # far more than its tree was made for
+    assert found.simulations == 400 and sum(info.visits or 0 for info in found.moves) == 400
+    assert player._tree.capacity > 64
+    player.seed(1)
+    found = player.analyse(state, Limit(seconds=0.2))
+    assert found.simulations > 1 or found.proven
+    for wrong in ("simulations=0", "c=-1.0", "seconds=-1.0"):
+        with pytest.raises(BadParameter, match=wrong.split("=", maxsplit=1)[0]):
+            build(f"zero({str(run)!r}, {wrong})")
+
+
+def test_a_kept_tree_is_the_one_that_grew(run: Path) -> None:
+    """What is known of a position when the game gets there is what the search before had found below that move."""
+    player, state = agent(run, simulations=80), State(make(GAME))
+    found = player.analyse(state)
+    arrays = player._tree.forest.arrays
+    edge = next(e for e in arrays.edges[0, :9] if e["move"] == int(found.best))
+    child = arrays.nodes[0, edge["child"]]
+    below = arrays.edges[0, child["first"] : child["first"] + child["count"]].copy()
+    state.play(found.best)
+    player._tree.look(state)
+    kept = arrays.edges[0, : len(below)]
+    for field in ("visits", "total", "prior", "move", "proven"):
+        assert np.array_equal(below[field], kept[field]), field
+    more = player.analyse(state)
+    assert sum(info.visits or 0 for info in more.moves) == int(below["visits"].sum()) + more.simulations
+    assert more.simulations == 80
+    fresh = agent(run, simulations=80, reuse=False)
+    fresh.analyse(State(make(GAME)))
+    again = fresh.analyse(state)
+    assert sum(info.visits or 0 for info in again.moves) == again.simulations == 80
+    # another game, or a move taken back, begins afresh
+    other = player.analyse(State(make(GAME)).play_line("c3"))
+    assert sum(info.visits or 0 for info in other.moves) == 80
+
+
+def test_newer_weights_are_played_with(run: Path) -> None:
+    one, other = small_net(), small_net()
+    torch.nn.init.normal_(other.policy.planes.weight, std=3.0)
+    state, player = State(make(GAME)), OfNet(one, 8)
+    before = player.analyse(state).moves
+    player.load(other)
+    after = {int(m.move): m.prior for m in player.analyse(state).moves}
+    assert any(abs((m.prior or 0) - (after[int(m.move)] or 0)) > 0.01 for m in before)
+
+
+# ---- seats and chance ----
+
+
+def test_values_are_those_of_their_seats() -> None:
+    """A net speaks from the mover's view; with three seats nothing can be had by changing a sign."""
+    name = "nim(heaps=(3, 4, 5), players=3)"
+    net, says = small_net(name), (0.5, 0.1, -0.6)
+    torch.nn.init.zeros_(net.value.values.weight)
+    net.value.values.bias.data = torch.tensor([math.atanh(v) for v in says])
+    state = State(net.game)
+    state.play(state.legal_moves[0])
+    assert state.turn == 1
+    found = OfNet(net, 1).analyse(state)  # one simulation: the net's word for a position in which seat 2 moves
+    low, high = net.game.score_range
+    middle, half = (high + low) / 2, (high - low) / 2
+    expected = tuple(middle + half * says[(seat - 2) % 3] for seat in range(3))
+    assert found.moves[0].value == pytest.approx(expected, abs=2e-2)
+    assert found.value == found.moves[0].value and found.turn == 1
+    assert Opinion(net).position(state) == pytest.approx(
+        tuple(middle + half * says[(seat - 1) % 3] for seat in range(3)), abs=2e-2
+    )
+
+
+def test_chance_is_visited_by_its_odds() -> None:
+    net = small_net("einstein")
+    state = State(net.game).roll(stream(1))
+    player = OfNet(net, 300)
+    found = player.analyse(state)
+    arrays, checked = player._tree.forest.arrays, 0
+    for node in arrays.nodes[0, : found.nodes]:
+        if node["turn"] < 0 and node["visits"] > 6:
+            own = arrays.edges[0, node["first"] : node["first"] + node["count"]]
+            assert own["prior"].sum() == pytest.approx(1, abs=1e-5)
+            assert np.abs(own["visits"] - own["prior"] * node["visits"]).max() <= 1
+            checked += 1
+    assert checked
+    before_the_dice = State(net.game)
+    if before_the_dice.is_chance:
+        assert len(player.value(before_the_dice)) == 2
+
+
+# ---- how the forest searches ----
+
+
+def test_noise_is_mixed_in_once_a_move() -> None:
+    game = make(GAME)
+    settings = Settings(simulations=32, alpha=0.3, noise=0.25, temperature=1.0, warm=4)
+    forest = Forest(game, 4, settings, selfplay=True, slots=64, seed=2)  # a net without opinions: all priors equal
+    forest.step()
+    forest.step()  # the root's answer has come, and a simulation is under way
+    assert (forest.arrays.info[:, layout.READY] == 1).all()
+    first = forest.arrays.edges[:, :9]["prior"].copy()
+    assert first.sum(1) == pytest.approx(np.ones(4), abs=1e-5)
+    assert (first >= 0.75 / 9 - 1e-6).all() and first.std() > 0.01
+    assert not np.allclose(first[0], first[1])
+    for _ in range(10):
+        forest.step()
+    assert np.array_equal(first, forest.arrays.edges[:, :9]["prior"])
+
+
+@pytest.mark.parametrize(
+    ("considered", "simulations", "expected"),
+    [
+        (16, 32, [0] * 16 + [1] * 8 + [2] * 4 + [3] * 4),
+        (4, 8, [0] * 4 + [1, 1, 2, 2]),
+        (2, 5, [0, 0, 1, 1, 2]),
+        (1, 4, [0, 1, 2, 3]),
+        (8, 4, [0] * 4),
+        (3, 12, [0] * 3 + [1] * 3 + [2, 2, 3, 3, 4, 4]),
+    ],
+)
+def test_sequential_halving_as_in_the_paper(considered: int, simulations: int, expected: list[int]) -> None:
+    """The sequences of mctx's `get_sequence_of_considered_visits`."""
+    assert halving_table(considered, simulations)[considered].tolist() == expected
+
+
+# ---- raw nets ----
+
+
+def test_policy_and_value_take_zero_checkpoints(run: Path) -> None:
+    game = make(GAME)
+    state = State(game).play_line("a1 b1 a2 b2")
+    policy = build(f"policy({str(run)!r}, sample=False)", game).analyse(state)
+    assert sum(info.prior or 0 for info in policy.moves) == pytest.approx(1)
+    value = build(f"value({str(run)!r}, epsilon=0.0)", game).analyse(state)
+    assert value.best.name == "a3" and value.moves[0].value == (1.0, -1.0)
+    with pytest.raises(BadParameter, match="its net is one of tic_tac_toe"):
+        build(f"policy({str(run)!r})", make("othello"))
+    records = game.states(1)
+    records[0] = state.record
+    assert RawNet(small_net(), 4).moves(records)[0] == int(policy.best)
+
+
+def test_raw_nets_number_moves_as_the_mover_sees_them() -> None:
+    game = make(GAME)
+    turned = dataclasses.replace(game, views=np.array([np.arange(9), np.arange(9)[::-1]]))
+    plain, net = small_net(), small_net()
+    net.game = turned
+    state, seen = State(game).play_line("a1"), State(turned).play_line("a1")
+    given = dict(zip(map(int, state.legal_moves), Opinion(plain).priors(state), strict=True))
+    found = dict(zip(map(int, seen.legal_moves), Opinion(net).priors(seen), strict=True))
+    logits = {m: math.log(p) for m, p in given.items()}
+    both = [m for m in found if 8 - m in logits]  # the mirrored cell is free as well
+    for a, b in itertools.pairwise(both):
+        assert math.log(found[a] / found[b]) == pytest.approx(logits[8 - a] - logits[8 - b], abs=0.05)
+    records = turned.states(1)
+    records[0] = seen.record
+    assert RawNet(net, 1).moves(records)[0] == max(found, key=lambda m: found[m])
+
+
+# ---- what it refuses ----
+
+
+def test_checkpoints_that_are_not_there_or_not_sound(run: Path, tmp_path: Path) -> None:
+    def error(path: Path) -> str:
+        with pytest.raises(MeijinError) as caught:
+            build(f"zero({str(path)!r})")
+        return str(caught.value)
+
+    assert "give a run's directory or a checkpoint" in error(tmp_path / "nothing")
+    (tmp_path / "new" / "checkpoints").mkdir(parents=True)
+    assert "holds no checkpoint yet" in error(tmp_path / "new")
+    data = (run / "checkpoints" / files.LATEST).read_bytes()
+    short = tmp_path / "short.safetensors"
+    short.write_bytes(data[:-20])
+    assert "damaged" in error(short) and str(short) in error(short)
+    flipped = tmp_path / "flipped.safetensors"
+    flipped.write_bytes(data[:-3] + bytes([data[-3] ^ 64]) + data[-2:])
+    assert "damaged" in error(flipped)
+    text = tmp_path / "text.safetensors"
+    text.write_text("no net at all")
+    assert "damaged or no safetensors file" in error(text)
+    with pytest.raises(BadParameter, match=r"its net is one of tic_tac_toe: it is another game"):
+        build(f"zero({str(run)!r})", make("othello"))
+
+
+def test_without_torch_it_says_what_to_install(run: Path) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; import meijin\n"
+        f"try: meijin.build('zero(\"{run}\")')\n"
+        "except meijin.MeijinError as error: print(error)\n"
+        "from meijin.agents.catalogue import agents; print(len(agents.names()) > 10)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'meijin[nn]'" in done.stdout and done.stdout.endswith("True\n"), done.stderr
+
+
+# ---- champions ----
+
+
+def test_champions_are_found_by_game_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEIJIN_DATA", str(tmp_path))
+    monkeypatch.setattr(files, "PACKAGED", tmp_path / "none")
+    assert "no champion of it yet" in (build("champion").unfit(make(GAME)) or "")
+    folder = tmp_path / "champions"
+    checkpoint.save(folder / "small.safetensors", small_net(), half=True)
+    checkpoint.save(folder / "hex.safetensors", small_net("hex(size=5)", pooling=True), half=True)
+    (folder / "broken.safetensors").write_text("?")
+    assert files.champion(make(GAME)) == folder / "small.safetensors"
+    assert files.champion(make("hex(size=5)")) == files.champion(make("hex(size=7)")) == folder / "hex.safetensors"
+    assert files.champion(make("tic_tac_toe(width=4)")) is None  # without pooling a net knows one size
+    assert files.champion(make("othello")) is None
+    player = build("champion(simulations=30)", make(GAME))
+    assert player.act(State(make(GAME)).play_line("a1 b1 a2 b2")).name == "a3"
+    why = build("champion").unfit(make("othello"))
+    assert why is not None and "tic_tac_toe" in why

@@ -1,0 +1,361 @@
+"""Runs: whatever happens to one, it is named, nothing but the iteration in flight is lost, and it goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from meijin.core.catalogue import make  # noqa: E402
+from meijin.core.errors import BadParameter, MeijinError, UnknownName  # noqa: E402
+from meijin.core.state import State  # noqa: E402
+from meijin.learning.zero import checkpoint, sources, tensorboard  # noqa: E402
+from meijin.learning.zero.config import ZeroConfig  # noqa: E402
+from meijin.learning.zero.learner import Diverged  # noqa: E402
+from meijin.learning.zero.positions import Positions, Symmetries, Unpacker, imitated  # noqa: E402
+from meijin.learning.zero.presets import PRESETS, finish_in, preset  # noqa: E402
+from meijin.learning.zero.replay import deduplicate  # noqa: E402
+from meijin.learning.zero.run import Run  # noqa: E402
+
+GAME = "tic_tac_toe"
+
+
+def config(**changes: Any) -> ZeroConfig:
+    made = ZeroConfig(GAME, net={"size": "nano", "blocks": 1, "channels": 8}).changed(
+        {
+            "search": {"simulations": 8, "alpha": 0.5, "warm": 4},
+            "selfplay": {"games": 8, "threads": 1},
+            "replay": {"start": 50, "window": 5000},
+            "training": {"batch": 32, "warmup": 5, "ema": 0.9, "threads": 1},
+            "length": {"iterations": 20, "positions": 60, "evaluate": 0, "keep": 2},
+        }
+    )
+    return made.changed(changes)
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "metrics.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def iterated(folder: Path, count: int, **changes: Any) -> Run:
+    run = Run(folder, config(**changes))
+    for _ in range(count):
+        run.iterate()
+    return run
+
+
+# ---- going on ----
+
+
+def test_a_resumed_run_is_where_it_was(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 3, **{"replay.window": 130})
+    again = Run(tmp_path / "r", resume=True)
+    assert again.iteration == 3 and again.seconds == run.seconds and again.config == run.config
+    assert again.window.total == run.window.total > 130 and len(again.window) == 130
+    assert again.learner.steps == run.learner.steps > 0
+    for mine, theirs in ((run.learner.net, again.learner.net), (run.learner.averaged, again.learner.averaged)):
+        for name, tensor in mine.state_dict().items():
+            assert torch.equal(tensor, theirs.state_dict()[name]), name
+    old, new = run.learner.state(), again.learner.state()
+    assert old.keys() == new.keys() and any(name.startswith("optimizer/") for name in old)
+    assert all(torch.equal(old[name], new[name]) for name in old)
+    as_set = lambda window: sorted(map(bytes, torch.cat([t.view(torch.uint8) for t in window.latest(99)], 1).numpy()))  # noqa: E731
+    assert as_set(run.window) == as_set(again.window)
+    again.iterate()
+    assert [int(row["iteration"]) for row in rows(tmp_path / "r")] == [1, 2, 3, 4]
+    kept = sorted(path.stem for path in (tmp_path / "r" / "checkpoints").iterdir())
+    assert kept == ["000002", "000004", "latest"]
+
+
+def test_killed_at_any_time_it_loses_one_iteration_at_most(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    (tmp_path / "config.json").write_text(config(**{"length.iterations": 10_000}).to_json())
+    command = [sys.executable, "-m", "meijin", "train", GAME, "zero", "--json", "--out", str(folder)]
+    child = subprocess.Popen(
+        [*command, "--config", str(tmp_path / "config.json")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stderr is not None
+    seen = 0
+    while seen < 3:
+        line = child.stdout.readline()
+        assert line, child.stderr.read()
+        event = json.loads(line)
+        seen = event["iteration"] if event["what"] == "iteration" else seen
+    os.kill(child.pid, signal.SIGKILL)
+    seen = max([seen, *(json.loads(line)["iteration"] for line in child.stdout if '"what": "iteration"' in line)])
+    child.wait()
+    child.stdout.close()
+    child.stderr.close()
+    run = Run(folder, resume=True)
+    # an iteration is told of when it is saved: one more may have been saved in between
+    assert seen <= run.iteration <= seen + 1
+    assert [int(row["iteration"]) for row in rows(folder)] == list(range(1, run.iteration + 1))
+    files = sorted(int(path.stem) for path in (folder / "games").glob("*.safetensors"))
+    assert files == list(range(1, run.iteration + 1))
+    found = checkpoint.load(run.latest)
+    assert found.facts["iteration"] == run.iteration and run.learner.steps == int(found.extra["steps"])
+    assert run.window.total == found.facts["positions"] == int(rows(folder)[-1]["positions"])
+    run.iterate()
+    assert int(rows(folder)[-1]["iteration"]) == run.iteration
+
+
+def test_what_an_iteration_in_flight_left_is_thrown_away(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 2)
+    total = run.window.total
+    saved = run._save
+    run._save = lambda: None  # type: ignore[method-assign] - killed just before the checkpoint
+    run.iterate()
+    assert len(rows(tmp_path / "r")) == 3
+    run._save = saved  # type: ignore[method-assign]
+    again = Run(tmp_path / "r", resume=True)
+    assert again.iteration == 2 and again.window.total == total and len(rows(tmp_path / "r")) == 2
+    assert not (tmp_path / "r" / "games" / "000003.safetensors").exists()
+
+
+def test_names_and_folders(tmp_path: Path) -> None:
+    iterated(tmp_path / "r", 1)
+    with pytest.raises(MeijinError, match="add --resume"):
+        Run(tmp_path / "r", config())
+    with pytest.raises(MeijinError, match="holds no run to resume"):
+        Run(tmp_path / "other", resume=True)
+    with pytest.raises(MeijinError, match="is a run of tic_tac_toe"):
+        Run(tmp_path / "r", ZeroConfig("othello"), resume=True)
+    with pytest.raises(MeijinError, match="holds another net than"):
+        Run(tmp_path / "r", config(net={"size": "nano", "blocks": 2}), resume=True)
+    with pytest.raises(UnknownName, match="net size"):
+        Run(tmp_path / "new", config(net={"size": "nanno"}))
+    assert not (tmp_path / "new").exists()
+
+
+# ---- trouble ----
+
+
+def test_a_loss_that_is_no_number_is_named_and_the_checkpoint_stays_sound(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 1)
+    with torch.no_grad():
+        next(run.learner.net.parameters()).fill_(float("nan"))
+    with pytest.raises(Diverged, match=r"the loss became nan.*training\.rate"):
+        run.iterate()
+    again = Run(tmp_path / "r", resume=True)
+    assert again.iteration == 1
+    assert all(bool(torch.isfinite(t).all()) for t in again.learner.net.parameters())
+    assert "loss_policy" in again.iterate()
+
+
+def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = iterated(tmp_path / "r", 1)
+    before = run.latest.read_bytes()
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(MeijinError, match=r"could not be written: No space left.*still there"):
+            run.iterate()
+    assert run.latest.read_bytes() == before
+    assert not list((tmp_path / "r").rglob("*.part"))
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
+        with pytest.raises(MeijinError, match=r"make room, then go on with --resume"):
+            Run(tmp_path / "r", resume=True).iterate()
+    again = Run(tmp_path / "r", resume=True)
+    assert again.iteration == 1
+    again.iterate()
+
+
+def test_memory_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(tmp_path / "r", config())
+
+    def greedy(*args: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 99 GiB")
+
+    monkeypatch.setattr(run.learner, "fit", greedy)
+    with pytest.raises(MeijinError, match=r"no memory is left on cpu.*selfplay\.games.*--resume"):
+        run.go()
+
+
+def test_a_damaged_checkpoint_is_named_and_an_older_one_can_be_gone_on_from(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 3)
+    data = run.latest.read_bytes()
+    run.latest.write_bytes(data[: len(data) // 2])
+    with pytest.raises(MeijinError, match=r"latest\.safetensors is damaged"):
+        Run(tmp_path / "r", resume=True)
+    run.latest.unlink()
+    again = Run(tmp_path / "r", resume=True)
+    assert again.iteration == 2 and len(rows(tmp_path / "r")) == 2
+    again.iterate()
+    (tmp_path / "r" / "games" / "000001.safetensors").write_bytes(b"junk")
+    with pytest.raises(MeijinError, match=r"000001\.safetensors: these positions cannot be read"):
+        Run(tmp_path / "r", resume=True)
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 1)
+    said: list[dict[str, Any]] = []
+    source = sources.Processes(tmp_path / "r", config(**{"search.simulations": 2}), ("cpu",), run.latest, said.append)
+    try:
+        os.kill(source.workers[0].pid, signal.SIGKILL)
+        source.workers[0].join()
+        positions, stats = source.collect(100, lambda done, total: None)
+        assert len(positions) >= 100 and stats["games"] > 0
+        (warning,) = (event for event in said if event["what"] == "warning")
+        assert "worker 0 on cpu ended with status -9; another one takes its place" in warning["text"]
+    finally:
+        source.close()
+    assert not source.workers[0].is_alive()
+
+
+# ---- gate, goals, warm start ----
+
+
+def test_a_net_that_fails_the_gate_does_not_play(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 1, **{"gate.games": 4, "gate.simulations": 4, "gate.threshold": 2.0})
+    before = {name: tensor.clone() for name, tensor in run.learner.averaged.state_dict().items()}
+    steps = run.learner.steps
+    row = run.iterate()
+    assert 0 <= row["gate"] <= 1 and run.learner.steps > steps
+    assert all(torch.equal(before[n], t) for n, t in run.learner.averaged.state_dict().items())
+
+
+def test_who_evaluates_may_end_the_run(tmp_path: Path) -> None:
+    run = Run(tmp_path / "r", config(**{"length.evaluate": 2}))
+
+    def evaluate(net: Any) -> dict[str, float]:
+        run.enough = "good"
+        return {"eval_x": 0.75}
+
+    run.evaluate = evaluate
+    run.go()
+    assert run.iteration == 2 and rows(tmp_path / "r")[1]["eval_x"] == "0.75" and run.rival == 2
+
+
+def test_a_warm_start_teaches_before_the_first_game(tmp_path: Path) -> None:
+    game, told = make(GAME), []
+
+    def warm() -> Positions:
+        told.append(1)
+        line = [int(m) for m in State(game).play_line("a1 b1 a2 b2 a3").history]
+        return imitated(game, [(line, (1.0, -1.0), 0)] * 40, 64)
+
+    run = Run(tmp_path / "r", config(**{"warm.steps": 60, "replay.start": 10**6}), warm=warm)
+    run.iterate()  # trains on the others' games alone
+    assert run.learner.steps == 60 and run.window.total > 260
+    from meijin.learning.zero.opinion import Opinion
+
+    priors = Opinion(run.learner.averaged).priors(State(game))
+    assert int(np.argmax(priors)) == int(game.find("a1"))
+    again = Run(tmp_path / "r", resume=True, warm=warm)
+    again.iterate()
+    assert told == [1] and again.learner.steps == 60
+
+
+# ---- positions ----
+
+
+def test_imitated_positions_are_those_of_the_game() -> None:
+    game = make(GAME)
+    state = State(game)
+    line = [int(m) for m in State(game).play_line("b2 a1 c3").history]
+    found = imitated(game, [(line, (0.5, -0.5), 1)], 64)
+    assert len(found) == 2  # the first ply was no choice of theirs
+    state.play(line[0])
+    for row, move in enumerate(line[1:]):
+        planes = Unpacker(game, "cpu")(found.bits[row : row + 1], found.numbers[row : row + 1])[0]
+        assert np.array_equal(planes.numpy(), state.planes)
+        listed = [int(m) for m in found.moves[row] if m >= 0]
+        assert listed == [int(m) for m in state.legal_moves]
+        assert found.probs[row].tolist() == [float(m == move) for m in listed] + [0.0] * (
+            len(found.probs[row]) - len(listed)
+        )
+        assert found.facts[row].tolist() == [state.turn, row + 1, 2 - row]
+        assert found.outcomes[row].tolist() == [0.5, -0.5]
+        state.play(move)
+    narrow = imitated(game, [(line, (0.0, 0.0), 0)], 4)
+    assert narrow.moves[:, 0].tolist() == line and (narrow.moves[:, 1:] == -1).all()
+
+
+def test_equal_positions_are_averaged() -> None:
+    game = make(GAME)
+    b2, a1, c3 = (int(game.find(name)) for name in ("b2", "a1", "c3"))
+    played = [([b2], (1.0, -1.0), 0), ([b2], (1.0, -1.0), 0), ([a1], (-1.0, 1.0), 0), ([b2, c3], (0.0, 0.0), 1)]
+    found = deduplicate(imitated(game, played, 64))
+    assert len(found) == 2  # the empty board three times, and one position more
+    empty = int((found.facts[:, 0] == 0).nonzero())
+    assert found.probs[empty, b2].item() == pytest.approx(2 / 3, abs=1e-3)
+    assert found.probs[empty, a1].item() == pytest.approx(1 / 3, abs=1e-3)
+    assert found.outcomes[empty].tolist() == pytest.approx([1 / 3, -1 / 3], abs=1e-3)
+
+
+def test_images_of_positions_are_positions_of_the_image() -> None:
+    """Law: the image of a position is what playing the images of its moves leads to."""
+    game = make(GAME)
+    symmetries = Symmetries(game, "cpu")
+    assert symmetries.count == 8
+    line = [int(m) for m in State(game).play_line("a1 b2 c2").history]
+    planes = torch.from_numpy(State(game).play_line(line).planes)[None]
+    for k in range(8):
+        image, moves = symmetries.apply(torch.tensor([k]), planes, torch.tensor([[*line, -1]]))
+        assert moves[0, -1] == -1
+        assert np.array_equal(image[0].numpy(), State(game).play_line(moves[0, :-1].tolist()).planes)
+
+
+# ---- settings and pictures ----
+
+
+def test_settings_that_make_no_sense_are_named() -> None:
+    for changes, problem in (
+        ({"search.simulation": 3}, "unknown setting 'search.simulation'; did you mean 'simulations'"),
+        ({"serch.simulations": 3}, "unknown section 'serch'"),
+        ({"search.simulations": "many"}, "search.simulations='many': must be int"),
+        ({"length.iterations": 0}, "iterations=0: at least 1"),
+        ({"selfplay.games": 0}, "games=0: at least 1"),
+        ({"training.optimizer": "adam"}, "optimizer='adam': choose one of 'adamw', 'sgd'"),
+        ({"training.drops": ["a"]}, "must be a list of numbers"),
+        ({"evaluation.by": [1]}, "must be a list of texts"),
+    ):
+        with pytest.raises((BadParameter, UnknownName), match=problem):
+            config(**changes)
+    with pytest.raises(BadParameter, match="game is missing"):
+        ZeroConfig.from_dict({})
+    made = config()
+    assert ZeroConfig.from_dict(json.loads(made.to_json())) == made
+
+
+def test_presets_fit_every_kind_of_game() -> None:
+    for name in PRESETS:
+        for game in (GAME, "connect_four", "2048", "nim(heaps=(3, 4, 5), players=3)"):
+            made = preset(name, make(game))
+            assert ZeroConfig.from_dict(json.loads(made.to_json())) == made and made.game == game
+    with pytest.raises(UnknownName, match="did you mean 'quick'"):
+        preset("quik", make(GAME))
+    made = preset("quick", make(GAME))
+    assert finish_in(made, 10.0, None).length.seconds == 10 and finish_in(made, None, 7).length.iterations == 7
+    assert finish_in(made, None, 7).length.seconds == 0
+
+
+def test_the_heat_map_shows_the_likeliest_cell() -> None:
+    from meijin.learning.zero.nets import Net, NetConfig
+    from meijin.learning.zero.opinion import Opinion
+
+    torch.manual_seed(1)
+    net = Net(make(GAME), NetConfig(blocks=1, channels=8)).eval()
+    torch.nn.init.normal_(net.policy.planes.weight, std=1.0)
+    picture = tensorboard.heat_map(net)
+    assert picture is not None and picture.shape == (3 * tensorboard.PIXELS, 3 * tensorboard.PIXELS)
+    small = picture[:: tensorboard.PIXELS, :: tensorboard.PIXELS].reshape(-1)
+    assert int(small.argmax()) == int(np.argmax(Opinion(net).priors(State(net.game)))) and small.max() == 1
+    assert tensorboard.heat_map(Net(make("nim"), NetConfig(blocks=1, channels=8)).eval()) is None
