@@ -209,7 +209,7 @@ def test_a_stopped_run_resumes_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     assert lines[0] == lines[1]  # all but the seconds
     assert len(lines[0]) == 6
 
-    with pytest.raises(BadParameter, match="already; resume it"):
+    with pytest.raises(BadParameter, match="already; add --resume"):
         train(game, config, tmp_path / "whole")
     with pytest.raises(BadParameter, match=r"matches=60 \(now 70\)"):
         train(game, ClassicConfig(**{**config.as_dict(), "matches": 70}), tmp_path / "whole", resume=True)

@@ -36,12 +36,25 @@ class Last(Agent):
         return Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves[::-1]))
 
 
+class Failing(Last):
+    """Raises, or answers what is no move."""
+
+    def __init__(self, says: str = ""):
+        self.says = says
+
+    def act(self, state: State, limit: Limit = Limit()) -> int:  # type: ignore[override]  # noqa: B008
+        if self.says:
+            return self.says  # type: ignore[return-value]
+        raise ValueError("two\nlines")
+
+
 @pytest.fixture(autouse=True)
 def _registered() -> Iterator[None]:
     agents.register("test_last", Last)
+    agents.register("test_failing", Failing)
     Last.asked, Last.limits = 0, set()
     yield
-    del agents._entries["test_last"]
+    del agents._entries["test_last"], agents._entries["test_failing"]
 
 
 # ---- games against others ----
@@ -350,3 +363,11 @@ def test_a_file_may_bring_its_own_evaluator(tmp_path: Path) -> None:
         assert "25.0 %" in run("nim", "random", "test_always", "--load", str(path))
     finally:
         evaluators._entries.pop("test_always", None)
+
+
+@pytest.mark.parametrize(("game", "by"), [("tic_tac_toe", "accuracy"), ("cube", "solved(3)")])
+def test_an_agent_that_fails_is_named(game: str, by: str) -> None:
+    with pytest.raises(MeijinError, match=r"^test_failing: failed with ValueError: two lines$"):
+        evaluate(game, "test_failing", by)
+    with pytest.raises(MeijinError, match=r"^test_failing\(\"no\"\): 'no' is not a move of"):
+        evaluate(game, 'test_failing("no")', by)

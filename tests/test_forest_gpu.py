@@ -37,6 +37,7 @@ def fake_net(x: np.ndarray, moves: int, seats: int) -> tuple[np.ndarray, np.ndar
 
 def grown(game: Any, settings: Settings, gpu: bool, steps: int, selfplay: bool) -> Forest:
     forest = Forest(game, 16, settings, selfplay=selfplay, slots=64, seed=5, gpu=gpu)
+    forest.set_options(settings, rivals=5 if game.seats > 1 else 0)  # some games are played against a past net
     for _ in range(steps):
         forest.step()
         logits, values = fake_net(forest.host("x"), game.num_moves, game.seats)

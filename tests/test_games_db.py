@@ -85,7 +85,7 @@ def test_stats(db: Path) -> None:
     assert sum(agent["games"] for agent in found["agents"]) == 21 * 2 + 20 * 3 + 20
     assert sum(pair["games"] for pair in found["crosstable"]) == 21 * 2 + 20 * 6
     shown = good("games-db", "stats", db, "--crosstable", "--event", "cup")
-    assert "1 games  1 by rules" in shown and "50.0 %" in shown and "0.5/1" in shown
+    assert "1 games  1 by the rules" in shown and "50.0 %" in shown and "0.5/1" in shown
     assert "0 games" in good("games-db", "stats", db, "--event", "none")
 
 
@@ -139,6 +139,11 @@ def test_mistakes(db: Path, tmp_path: Path) -> None:
     )
     assert "does not end like a file of games" in bad("games-db", "export", db, tmp_path / "x.txt")
     assert "there is no file" in bad("games-db", "import", db, tmp_path / "x.sgf")
+    assert "is a folder; name a file of games in it" in bad("games-db", "import", db, tmp_path)
+    kept = tmp_path / "kept.sgf"
+    kept.write_text("full")
+    assert "no games in" in bad("games-db", "export", db, kept, "--event", "none")
+    assert kept.read_text() == "full"
 
 
 # ---- replay ----

@@ -245,7 +245,7 @@ def test_a_sequential_test_ends_a_match() -> None:
     assert again.sprt == result.sprt and tallies(again) == tallies(result)  # however many play at once
     few = match("tic_tac_toe", names, 3, 1, sprt=test).sprt
     assert few is not None and few.decision is None and few.pairs == 1
-    with pytest.raises(BadParameter, match="a sequential test compares two agents; 2048 has 1 seats"):
+    with pytest.raises(BadParameter, match="a sequential test compares two agents, and 2048 is not for two"):
         match("2048", ["random"], 1, sprt=test)
 
 
@@ -322,6 +322,28 @@ def test_the_command_with_everything(tmp_path: Path) -> None:
         records = list(store.games(event="trial"))
     assert 4 <= len(records) < 100 and [record.task.number for record in records] == list(range(len(records)))
     assert all(record.notes and record.notes[1].analysis for record in records)
+
+
+def test_what_can_be_known_before_the_first_game_is_said_then(tmp_path: Path) -> None:
+    """Another match under the same event, and an agent that cannot be made; the same match may be taken up again."""
+    stored = ("--db", str(tmp_path / "games.db"), "--event", "trial", "--workers", "0")
+    pair = ("tic_tac_toe", "random", "random(seed=1)")
+    assert command(*pair, "--games", "2", *stored).exit_code == 0
+    assert command(*pair, "--games", "4", *stored).exit_code == 0
+    for other in (("tic_tac_toe", "random", "random"), ("nim", "random", "random(seed=1)"), (*pair, "--seed", "1")):
+        assert "event 'trial' of" in command(*other, *stored).stderr
+    with Store(tmp_path / "games.db") as store:
+        assert store.count() == 4
+
+    @agents.register("h_unmade")
+    def unmade() -> Agent:
+        raise FileNotFoundError("no such net")
+
+    try:
+        result = command("tic_tac_toe", "random", "h_unmade")
+    finally:
+        del agents._entries["h_unmade"]
+    assert result.exit_code == 2 and result.stderr == "error: h_unmade cannot be made: FileNotFoundError: no such net\n"
 
 
 def test_wrong_options_of_the_command(tmp_path: Path) -> None:

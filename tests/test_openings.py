@@ -162,3 +162,10 @@ def test_wrong_sources(expression: str, message: str) -> None:
         openings(expression)
     with pytest.raises(UnknownName, match="unknown opening source 'randon'; did you mean 'random'"):
         openings("randon")
+
+
+def test_too_many_positions_are_given_up_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.arena.openings.MOST", 100)
+    assert openings("all(depth=2)").count(make("connect_four")) == 49
+    with pytest.raises(BadParameter, match=r"all\(depth=200\): connect_four has more than 100 positions on the way"):
+        openings("all(depth=200)").count(make("connect_four"))

@@ -172,7 +172,7 @@ def test_names_that_workers_do_not_know() -> None:
 
 def test_workers_are_counted() -> None:
     for workers in (-1, True, 1.5, 100_000):
-        with pytest.raises(BadParameter, match="give the number of processes, or 0"):
+        with pytest.raises(BadParameter, match="give the number of processes, at most 1024, or 0"):
             list(play_tasks([], workers=workers))  # type: ignore[arg-type]
 
 

@@ -63,7 +63,9 @@ def test_a_run_from_first_to_last() -> None:
     assert config["search"]["simulations"] == 8 and config["net"]["channels"] == 8
     assert "add --resume" in bad("train", GAME, "zero", *QUICK)
     assert "is finished (2 iterations" in bad("train", GAME, "zero", "--resume")
+    assert "holds another net" in bad("train", GAME, "zero", "--resume", "--set=net.blocks=2", "--iterations=3")
     assert "iteration 3 of 3" in good("train", GAME, "zero", "--resume", "--iterations", "3")
+    assert next(iter(rows("runs/tic_tac_toe")[0])) == "iteration"
     assert len(rows("runs/tic_tac_toe")) == 3
     assert "is a run of tic_tac_toe" in bad("train", "othello", "zero", "--resume", "--out", "runs/tic_tac_toe")
     played = good("match", GAME, 'zero("runs/tic_tac_toe", simulations=8)', "random", "--games", "2", "--workers", "0")
@@ -103,6 +105,10 @@ def test_mistakes_are_named_before_anything_is_written() -> None:
     assert "did you mean 'tiny'" in bad(*train, "--preset", "tinny")
     assert "write NAME=VALUE" in bad(*train, "--set", "search.simulations")
     assert "unknown setting 'search.sims'" in bad(*train, "--set", "search.sims=3")
+    assert "did you mean 'search.simulations' or 'gate.simulations'" in bad(*train, "--set", "simulations=3")
+    assert "must be a whole number" in bad(*train, "--set", "search.simulations=many")
+    assert "ema=1.5: a share" in bad(*train, "--set", "training.ema=1.5")
+    assert "warm.games=0" in bad(*train, "--set", "warm.agent=random")
     assert "unknown net size 'huge'" in bad(*train, "--preset=tiny", "--set", "net.size=huge")
     assert "write cpu, cuda" in bad(*train, "--device", "gpu")
     assert "unknown evaluator 'vss'" in bad(*train, "--evaluate", "vss(random)")
@@ -122,6 +128,7 @@ def test_classic_nets() -> None:
     assert "iteration 2 of 2" in text and 'policy("runs/tic_tac_toe-classic")' in text
     more = good("train", GAME, "classic", "--resume", "--iterations", "3")
     assert "iteration 3 of 3" in more and "iteration 2 of 3" not in more
+    assert "is finished (3 iterations)" in bad("train", GAME, "classic", "--resume")
 
 
 def test_interrupted_it_says_how_to_go_on() -> None:

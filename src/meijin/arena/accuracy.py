@@ -57,7 +57,7 @@ class Accuracy(Evaluator):
         for number, position in enumerate(positions):
             state = position.state
             agent.seed(seed_of(trial.seed, number))
-            move = state.copy().play(agent.act(state.copy(), trial.limit)).history[-1]
+            move = trial.moved(agent, state).history[-1]
             right, value = judge.keeps(position, int(move))
             kind = "all" if value is None else "won" if value > 0 else "lost" if value < 0 else "drawn"
             asked[kind] += 1

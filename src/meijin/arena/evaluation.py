@@ -10,16 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from meijin.agents.catalogue import agents, build
+from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
+from meijin.arena.play import described, enter
 from meijin.arena.stats import Interval
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
 from meijin.core.registry import Registry
 from meijin.core.rng import stream
+from meijin.core.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,18 @@ class Trial:
     step: Callable[[int, int], None] = lambda done, total: None  # told after each game or position
 
     def made(self) -> Agent:
-        return build(self.agent, self.game, seed=self.seed)
+        return enter(self.agent, self.game, self.seed)
+
+    def moved(self, agent: Agent, state: State) -> State:
+        """The position after the agent's move; what it does wrong is an error that names it."""
+        try:
+            return state.copy().play(agent.act(state.copy(), self.limit))
+        except RuleError:
+            raise
+        except MeijinError as error:
+            raise MeijinError(f"{self.agent}: {error}") from error
+        except Exception as error:
+            raise MeijinError(f"{self.agent}: failed with {described(error)}") from error
 
     def play(self, names: Sequence[str], games: int, **options: Any) -> MatchResult:
         """A match of these agents, the first of which is the one evaluated."""
@@ -115,7 +128,7 @@ def evaluate(
     if why := by.unfit(game):
         raise BadParameter(f"{by.name} does not fit {game}: {why}")
     with _named(agent) as name:
-        build(name, game)  # finds mistakes before any game
+        enter(name, game)  # finds mistakes before any game
         began = time.perf_counter()
         found = by.measure(Trial(game, name, seed, limit, workers if isinstance(agent, str) else 0, step))
     return replace(

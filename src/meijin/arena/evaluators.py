@@ -173,7 +173,7 @@ class Solved(Evaluator):
             state = State(game, State(scrambled).roll(stream(trial.seed, number)).record)
             agent.seed(seed_of(trial.seed, number))
             while not state.is_over and len(state.history) < budget:
-                state.play(agent.act(state, trial.limit))
+                state = trial.moved(agent, state)
             if state.is_over and state.scores[0] > 0:
                 solved, lengths = solved + 1, lengths + len(state.history)
             trial.step(number + 1, self.games)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from meijin.agents.catalogue import build
 from meijin.arena.judges import PlayRules
 from meijin.arena.openings import Openings, openings, usual
+from meijin.arena.play import enter
 from meijin.arena.pool import play_tasks
 from meijin.arena.record import GameRecord, Task
 from meijin.arena.sprt import Sprt, SprtProgress, pentanomial
@@ -148,7 +148,7 @@ def match(
     if workers and not game.id:
         raise BadParameter(f"{game} has no name for worker processes; make it by a function decorated with @game")
     rules.check(game)
-    players = [build(name, game, seed=seed) for name in names]  # finds mistakes before any game
+    players = [enter(name, game, seed) for name in names]  # finds mistakes before any game
     source = _source(openings, plies) or usual(game, players)
     found = MatchResult(
         game,

@@ -29,7 +29,7 @@ Line = tuple[int, ...]  # moves and chance outcomes from the start
 
 OPENING_PLIES = 4  # random plies before the first choice of deterministic agents
 TRIES = 1000  # random walks before an opening is given up
-MOST = 200_000  # positions that `all` lists: a minute's work
+MOST = 200_000  # positions that `all` lists: half a minute's work
 
 
 class Openings(ABC):

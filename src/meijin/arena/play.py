@@ -114,6 +114,16 @@ def play_task(
     return _Table(task, rules, game, monitor).play()
 
 
+def enter(name: str, game: Game, seed: int | None = None) -> Agent:
+    """The agent of an expression before any game; one that cannot even be made is an error with the reason."""
+    try:
+        return build(name, game, seed=seed)
+    except MeijinError:
+        raise
+    except Exception as error:
+        raise MeijinError(f"{name} cannot be made: {described(error)}") from error
+
+
 def no_answer(rules: PlayRules) -> str:
     return f"no answer within {rules.patience:g} s"
 
@@ -260,7 +270,7 @@ class _Table:
             # In a worker nobody presses Ctrl-C; there it is the agent's own.
             if isinstance(error, KeyboardInterrupt | GeneratorExit) and multiprocessing.parent_process() is None:
                 raise
-            raise Forfeit(seat, f"failed with {_described(error)}") from error
+            raise Forfeit(seat, f"failed with {described(error)}") from error
         seconds = self.monitor.stop()
         if seconds > allowed:
             raise Forfeit(seat, no_answer(self.rules))
@@ -325,7 +335,7 @@ def plain(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _described(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """An exception on one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__

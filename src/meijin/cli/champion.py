@@ -31,9 +31,8 @@ def list_(as_json: bool) -> None:
         return
     shown = table("game", "net", "trained", "measured", "file")
     for path, said in found:
-        shown.add_row(
-            Text(said["game"], "bold cyan"), net_words(said), trained_words(said), strength_words(said), str(path)
-        )
+        file = "comes with Meijin" if path.parent == files.PACKAGED else str(path)
+        shown.add_row(Text(said["game"], "bold cyan"), net_words(said), trained_words(said), strength_words(said), file)
     out().print(shown)
 
 
@@ -151,5 +150,7 @@ def strength_words(said: dict[str, Any]) -> str:
             for x in (each["interval"][0], each["value"], each["interval"][1])
         )
         unit = " %" if share else ""
-        parts.append(f"{each['by']}: {value}{unit} ({low} - {high}), {each['games']} games")
+        parts.append(
+            f"{each['by']} with {each['simulations']} simulations: {value}{unit} ({low} - {high}), {each['games']} games"
+        )
     return "; ".join(parts) or "-"

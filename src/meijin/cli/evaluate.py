@@ -21,7 +21,6 @@ from meijin.core.expression import parse
 from meijin.core.game import Game
 
 MISSED = 1  # exit status when a goal was not reached
-NAME_WIDTH = 40  # names up to this stay on one line
 
 
 def run(
@@ -111,7 +110,6 @@ def _print(game: Game, agent: str, seed: int, found: Sequence[Evaluation]) -> No
         if goals:
             row.append(_goal(evaluation))
         shown.add_row(*row, Text(_remark(evaluation), "dim"))
-    shown.columns[0].no_wrap = max(len(evaluation.name) for evaluation in found) <= NAME_WIDTH
     console = out()
     console.print(Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}", "dim")))
     console.print(shown)

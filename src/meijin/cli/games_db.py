@@ -24,6 +24,9 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.state import State
 
+#: How endings are told, see `record.ENDINGS`.
+ENDED = {"rules": "by the rules", "forfeit": "by forfeit", "judged": "by a judge", "cap": "by the cap"}
+
 
 def _open(path: Path) -> Store:
     return Store(path, create=False)
@@ -123,7 +126,7 @@ def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None
         print_json(found)
         return
     console = out()
-    ended = ", ".join(f"{count:,} by {name}" for name, count in endings.most_common())
+    ended = ", ".join(f"{count:,} {ENDED[name]}" for name, count in endings.most_common())
     console.print(Text.assemble((f"{total:,} games", "bold"), (f"  {ended}" if ended else "", "dim")))
     if not total:
         return

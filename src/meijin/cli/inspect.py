@@ -105,8 +105,10 @@ def moves_table(state: State, analysis: Analysis, most: int | None = None) -> Ta
     has_prior = any(info.prior is not None for info in infos)
     has_value = any(info.value is not None for info in infos)
     by_seat = [words.plain_seat(game, k) for k in range(game.seats)] if has_value and game.seats > 2 else []
-    numbers = ["visits", ""] * bool(visits) + ["prior"] * has_prior + ["value"] * has_value
-    shown = table("move", *numbers, *by_seat, right=("visits", "prior", "value", *by_seat))
+    values = by_seat or ["value"] * has_value
+    numbers = ["visits", ""] * bool(visits) + ["prior"] * has_prior
+    shown = table("move", *numbers, *values, right=("visits", "prior", *values))
+    shown.columns[0].no_wrap = True  # on a narrow terminal it would be the one to give way
     if visits:
         shown.columns[2].width = BAR
     if any(info.pv for info in infos):
@@ -119,10 +121,11 @@ def moves_table(state: State, analysis: Analysis, most: int | None = None) -> Ta
         if has_prior:
             row.append(Text("-" if info.prior is None else f"{100 * info.prior:.1f} %"))
         if has_value:
-            row.append(words.worth(game, info, seat))
-            row += [Text(words.value(game, v)) for v in (info.value or [None] * len(by_seat))][: len(by_seat)]
+            known = info.value or (None,) * game.seats
+            own = words.worth(game, info, seat)
+            row += [own if k == seat else Text(words.value(game, known[k])) for k in range(len(by_seat))] or [own]
         if len(shown.columns) > len(row):
-            row.append(Text(words.line(info.pv, 16), "dim"))
+            row.append(Text(words.line(info.pv, 16 if not by_seat else 4), "dim"))
         shown.add_row(*row)
     return shown
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.text import Text
 
 from meijin.arena.judges import play_rules
-from meijin.arena.match import MatchResult, Standing
+from meijin.arena.match import MatchResult, Standing, match_tasks
 from meijin.arena.match import match as play_match
 from meijin.arena.openings import openings
 from meijin.arena.play import now
@@ -32,7 +32,8 @@ from meijin.core.expression import parse
 from meijin.core.game import Game
 
 if TYPE_CHECKING:
-    from meijin.arena.record import GameRecord
+    from meijin.arena.record import GameRecord, Task
+    from meijin.arena.store import Store
 
 STORE_SECONDS = 1.0  # between writes to the database
 
@@ -79,7 +80,9 @@ def match(
     test = Sprt(*elos) if elos is not None else None
     total = games * (len(agents) if game.seats == 1 else 1)
     began = time.perf_counter()
-    with _stored(db) as keep, _progress(str(game), total, hidden=as_json) as step:
+    event = (event or f"{game} {now()[:23].replace('T', ' ')}") if db else ""
+    first = next(match_tasks(game, [str(parse(agent)) for agent in agents], 1, seed, event=event)) if agents else None
+    with _stored(db, first) as keep, _progress(str(game), total, hidden=as_json) as step:
 
         def on_game(record: GameRecord) -> None:
             keep(record)
@@ -89,7 +92,7 @@ def match(
             lambda: play_match(
                 game, agents, games, seed, limit(seconds, simulations), opening_plies, on_game,
                 openings=begins, workers=cores() if workers is None else workers, rules=rules, sprt=test,
-                event=(event or f"match {game} {now()}") if db else "",
+                event=event,
             )
         )  # fmt: skip
     if as_json:
@@ -99,7 +102,7 @@ def match(
 
 
 @contextmanager
-def _stored(path: Path | None) -> Iterator[Callable[[GameRecord], None]]:
+def _stored(path: Path | None, first: Task | None) -> Iterator[Callable[[GameRecord], None]]:
     """The function that stores a game. All are in the file in the end, however it comes, a little later than played."""
     if path is None:
         yield lambda record: None
@@ -107,6 +110,8 @@ def _stored(path: Path | None) -> Iterator[Callable[[GameRecord], None]]:
     from meijin.arena.store import Store
 
     store = Store(path)  # before any game: a file that cannot be written is no surprise then
+    if first is not None:
+        _expect_same(store, first)
     waiting: list[GameRecord] = []
     wrote = time.monotonic()
     turn = threading.Lock()  # Ctrl-C closes the file while another thread still plays
@@ -127,6 +132,20 @@ def _stored(path: Path | None) -> Iterator[Callable[[GameRecord], None]]:
             store.add(waiting)
             store.close()
             waiting.clear()
+
+
+def _expect_same(store: Store, task: Task) -> None:
+    """An event may be taken up again; games of another match under its name are found before any is played."""
+    found = next(iter(store.games(event=task.event)), None)
+    if found is None:
+        return
+    mine, theirs = ((t.game, sorted(t.agents), t.seed) for t in (task, found.task))
+    if found.task.number == task.number and mine != theirs:
+        store.close()
+        raise BadParameter(
+            f"event '{task.event}' of '{store.path}' is another match ({found.task.game}: "
+            f"{', '.join(found.task.agents)}, or another seed); give this one another name"
+        )
 
 
 @contextmanager

@@ -65,6 +65,7 @@ def train(name: str, method: str, options: Options, load: Sequence[Path]) -> Non
         raise BadParameter("a run needs a game with a name: make it through a function decorated with @game")
     folder = options.out or Path("runs") / _folder_name(game, method)
     with display(str(game), folder, options.json) as shown, _stopping(shown) as stopped:
+        shown.seats = game.seats
         METHODS[method](game, folder, options, shown, stopped)
 
 
@@ -88,7 +89,7 @@ def _stopping(shown: Display) -> Iterator[Callable[[], bool]]:
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)} if here else {}
     try:
         yield asked.is_set
-    except Stopped:
+    except (Stopped, KeyboardInterrupt):
         shown.stopped()
         raise typer.Exit(INTERRUPTED) from None
     finally:
@@ -281,6 +282,8 @@ def _check_warm(game: Game, config: ZeroConfig) -> None:
         raise BadParameter("a warm start takes an agent's games or a file of games, not both")
     if warm.agent:
         build(warm.agent, game)
+        if warm.games < 1:
+            raise BadParameter(f"warm.games={warm.games}: a warm start needs games of {warm.agent}, such as 200")
     if warm.records and not Path(warm.records).is_file():
         raise BadParameter(f"there is no file of games '{warm.records}'")
 
@@ -363,6 +366,10 @@ def _classic(game: Game, folder: Path, options: Options, shown: Display, stopped
 
     shown.begin(0, config.iterations, lambda: spent[1], lambda: spent[0])
     run(game, config, folder, on_progress, resume=options.resume, on_data=on_data)
+    if not spent[1]:
+        raise MeijinError(
+            f"the run in '{folder}' is finished ({config.iterations} iterations); ask for more with --iterations"
+        )
     shown.done(f'{config.net}("{folder}")', "")
 
 

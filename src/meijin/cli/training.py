@@ -51,6 +51,7 @@ class Display:
 
     def __init__(self, game: str, folder: Path):
         self.game, self.folder, self.last, self.of = game, folder, 0, 0
+        self.seats = 2
         self._progress: Callable[[], float] = lambda: 0.0
         self._seconds: Callable[[], float] = lambda: 0.0
 
@@ -118,8 +119,8 @@ class Lines(Display):
 
     def done(self, agent: str, why: str) -> None:
         self.say(f"done after {self.last} iterations{f': {why}' if why else ''}")
-        self.say(f"the net is in {self.folder}; play against it:")
-        self.say(f"  meijin play '{self.game}' --seat 1='{agent}'")
+        self.say(f"the net is in {self.folder}; {'play against it' if self.seats > 1 else 'watch it play'}:")
+        self.say(f"  meijin play '{self.game}' --seat {min(1, self.seats - 1)}='{agent}'")
 
 
 class Shown(Lines):
@@ -167,7 +168,9 @@ class Shown(Lines):
             parts.append(shown)
         parts += [Text(note, "yellow" if "warning" in note else "dim") for note in self.notes]
         left = f", about {duration(self.left)} left" if self.left else ""
-        whole = f"iteration {min(self.last + 1, self.of)}{self.total}, {duration(self._seconds())}{left}"
+        whole = (
+            f"iteration {min(self.last + 1, self.of)}{self.total}, {duration(self._seconds())}{left}" if self.of else ""
+        )
         grid = Table.grid(padding=(0, 1))
         grid.add_row(Text(whole, "cyan"), ProgressBar(total=1.0, completed=self._progress(), width=30))
         bar = ProgressBar(total=1.0, completed=self.share, width=30) if self.share is not None else Text("")
@@ -204,7 +207,9 @@ def figures(row: dict[str, Any]) -> list[tuple[str, str]]:
     for title, names, form in COLUMNS:
         name = next((name for name in names if row.get(name) is not None), None)
         if name is not None:
-            found.append((title, form.format(float(row[name]))))
+            # No "-0": what is written without a fraction is rounded first.
+            value = float(row[name])
+            found.append((title, form.format(round(value) if ".0f" in form else value)))
     return found
 
 
@@ -219,7 +224,7 @@ def sentence(event: dict[str, Any]) -> str:
             return f"warning: {event['text']}"
         case "gate":
             verdict = "plays from now on" if event["passed"] else "is not better; the old one plays on"
-            return f"gate: the new net made {event['share']:.1%} and {verdict}"
+            return f"gate: the new net made {event['share']:.1%} in {event['games']} games and {verdict}"
         case "warmed":
             return f"warm start: {event['positions']:,} positions, {event['steps']:,} steps"
         case _:

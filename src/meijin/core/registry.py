@@ -17,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -55,10 +56,15 @@ class Entry(Generic[T]):
         code = getattr(inspect.unwrap(self.factory), "__code__", None)
         return f"{code.co_filename}:{code.co_firstlineno}" if code else f"module {self.factory.__module__}"
 
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The factory's; looked up once, as agents are made anew for every game of a match."""
+        return inspect.signature(self.factory)
+
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """The factory's parameters in order, by name."""
-        return dict(inspect.signature(self.factory).parameters)
+        return dict(self.signature.parameters)
 
     def bind(self, call: Call, *given: object) -> inspect.BoundArguments:
         """Match the arguments of `call` with the factory's parameters and fill in the defaults.
@@ -67,12 +73,12 @@ class Entry(Generic[T]):
         wrote the expression; error messages leave those parameters out.
         """
         mine = list(self.parameters.values())[len(given) :]
-        known = ", ".join(map(_show, mine)) or "no parameters"
         kinds = {parameter.kind for parameter in mine}
         ordered = [p for p in mine if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         keywords = [p.name for p in mine if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
         def fail(problem: str) -> BadParameter:
+            known = ", ".join(map(_show, mine)) or "no parameters"
             return BadParameter(f"{self.name}: {problem}{'' if problem.endswith('?') else ';'} it takes {known}")
 
         for key in call.kwargs:
@@ -88,7 +94,7 @@ class Entry(Generic[T]):
             optional = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if not optional and parameter.default is parameter.empty and parameter.name not in filled:
                 raise fail(f"parameter '{parameter.name}' is missing")
-        bound = inspect.signature(self.factory).bind(*given, *call.args, **call.kwargs)
+        bound = self.signature.bind(*given, *call.args, **call.kwargs)
         bound.apply_defaults()
         return bound
 

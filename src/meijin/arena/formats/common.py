@@ -24,6 +24,11 @@ class FormatError(MeijinError):
     """A file of records that cannot be read; the message begins with the file and the line."""
 
 
+def no_file(path: Path) -> str:
+    """Why a path cannot be read."""
+    return f"'{path}' is a folder; name a file of games in it" if path.is_dir() else f"there is no file '{path}'"
+
+
 class Source:
     """The file that is read, for errors."""
 

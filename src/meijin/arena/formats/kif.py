@@ -153,8 +153,9 @@ def _remark(draft: Draft, line: str, number: int, source: Source) -> None:
         if not draft.plies:
             source.fail(number, "a note before the first move")
         draft.noted = True
+        said = parse(line.removeprefix("# note "), number, source)
         try:
-            draft.plies[-1].note = read_note(parse(line.removeprefix("# note "), number, source))
+            draft.plies[-1].note = read_note(said)
         except MeijinError as error:
             source.fail(number, str(error))
 

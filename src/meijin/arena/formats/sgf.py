@@ -187,8 +187,9 @@ def _plies(node: Node, game: Game, source: Source) -> list[Ply]:
     if len(found) > 1:
         source.fail(node.line, "a node with more than one move")
     if found and "MN" in node.properties:
+        said = parse(node.properties["MN"][0], node.line, source)
         try:
-            found[0].note = read_note(parse(node.properties["MN"][0], node.line, source))
+            found[0].note = read_note(said)
         except MeijinError as error:
             source.fail(node.line, str(error))
     return found

@@ -88,7 +88,9 @@ def _prepare(folder: Path, game: Game, config: ClassicConfig, resume: bool) -> N
     file = folder / "config.json"
     if file.exists():
         if not resume:
-            raise BadParameter(f"there is a run in '{folder}' already; resume it, or choose another directory")
+            raise BadParameter(
+                f"there is a run in '{folder}' already; add --resume to go on with it, or choose another"
+            )
         kept = read_json(file)
         if (old := kept.get("game")) != game.id:
             raise BadParameter(f"the run in '{folder}' is for {old}, not for {game}; choose another directory")

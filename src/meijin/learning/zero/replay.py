@@ -10,27 +10,32 @@ from meijin.learning.zero.positions import Positions
 
 
 class Window:
-    """A ring of positions in one piece of memory. `total` counts all that were ever added."""
+    """A ring of positions in one piece of memory. `total` counts all there ever were, those of before included."""
 
     def __init__(self, game: Game, capacity: int, width: int, device: str | torch.device = "cpu"):
         self.game, self.capacity, self.width, self.device = game, capacity, width, torch.device(device)
-        self.total = 0
+        self.before = 0  # positions of a run that had been left behind when it was resumed
+        self.added = 0
         self._data = Positions.empty(game, width, min(capacity, 4096), device)
 
+    @property
+    def total(self) -> int:
+        return self.before + self.added
+
     def __len__(self) -> int:
-        return min(self.total, self.capacity)
+        return min(self.added, self.capacity)
 
     @property
     def nbytes(self) -> int:
         return self._data.nbytes
 
     def add(self, new: Positions) -> None:
+        self.added += len(new)
         new = new[-self.capacity :].to(self.device)
-        self._grow(min(self.capacity, self.total + len(new)))
-        at = torch.arange(self.total, self.total + len(new), device=self.device) % self.capacity
+        self._grow(len(self))
+        at = torch.arange(self.added - len(new), self.added, device=self.device) % self.capacity
         for mine, theirs in zip(self._data, new, strict=True):
             mine[at] = theirs
-        self.total += len(new)
 
     def _grow(self, rows: int) -> None:
         have = len(self._data)
@@ -46,7 +51,7 @@ class Window:
         count = min(count, len(self))
         if count == len(self):
             return self._data[:count]
-        at = torch.arange(self.total - count, self.total, device=self.device) % self.capacity
+        at = torch.arange(self.added - count, self.added, device=self.device) % self.capacity
         return self._data[at]
 
 
@@ -61,36 +66,29 @@ def deduplicate(positions: Positions) -> Positions:
         return positions
     rows = torch.arange(len(positions), device=keys.device)
     newest = torch.zeros_like(counts).scatter_reduce(0, group, rows, "amax", include_self=False)
-
-    def mean(tensor: Tensor, mask: Tensor | None = None) -> Tensor:
-        total = torch.zeros((len(counts), tensor.shape[1]), device=tensor.device)
-        weight = torch.ones(len(tensor), device=tensor.device) if mask is None else mask.float()
-        total.index_add_(0, group, tensor.float() * weight[:, None])
-        shares = torch.zeros(len(counts), device=tensor.device).index_add_(0, group, weight)
-        return (total / shares[:, None]).to(tensor.dtype)
-
-    alike = (positions.moves == positions.moves[newest[group]]).all(1)
-    base = positions[newest]
-    return Positions(
-        base.bits,
-        base.numbers,
-        base.moves,
-        mean(positions.probs, alike),
-        mean(positions.values),
-        mean(positions.outcomes),
-        base.facts,
-    )
+    found = positions[newest]
+    # Most positions are alone: averages are made for the others only, which keeps the memory small.
+    several = counts > 1
+    number = several.cumsum(0) - 1  # of a group among those
+    rows = several[group].nonzero()[:, 0]
+    own, every = number[group[rows]], torch.ones_like(rows)
+    alike = (positions.moves[rows] == found.moves[group[rows]]).all(1)
+    for name, mask in (("probs", alike), ("values", every), ("outcomes", every)):
+        tensor = getattr(positions, name)[rows].float() * mask[:, None]
+        total = torch.zeros((int(several.sum()), tensor.shape[1]), device=tensor.device).index_add_(0, own, tensor)
+        shares = torch.zeros(len(total), device=tensor.device).index_add_(0, own, mask.float())
+        mean = getattr(found, name)
+        mean[several] = (total / shares[:, None]).to(mean.dtype)
+    return found
 
 
 def _keys(positions: Positions) -> Tensor:
     """64 bits of every position: a random linear hash of what the net sees of it, and whose turn it is."""
-    seen = torch.cat(
-        [positions.bits.long(), positions.numbers.view(torch.int16).long(), positions.facts[:, :1].long()], 1
-    )
     generator = torch.Generator().manual_seed(20261115)
-    factors = torch.randint(-(2**63), 2**63 - 1, (seen.shape[1],), generator=generator).to(seen.device)
-    keys = torch.zeros(len(seen), dtype=torch.int64, device=seen.device)
-    for column in range(seen.shape[1]):  # column by column: no product of the whole size is ever held
-        keys += (seen[:, column] + 1) * factors[column]
-        keys ^= keys >> 29
+    keys = torch.zeros(len(positions), dtype=torch.int64, device=positions.bits.device)
+    for part in (positions.bits, positions.numbers.view(torch.int16), positions.facts[:, :1]):
+        factors = torch.randint(-(2**63), 2**63 - 1, (part.shape[1],), generator=generator).to(keys.device)
+        for column in range(part.shape[1]):  # column by column: nothing of the whole size is ever widened
+            keys += (part[:, column].long() + 1) * factors[column]
+            keys ^= keys >> 29
     return keys

@@ -25,17 +25,17 @@ import numpy as np
 import torch
 
 from meijin.core.catalogue import make
-from meijin.core.errors import MeijinError
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.statistics import elo
 from meijin.learning.zero import checkpoint, tensorboard
 from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.files import LATEST
 from meijin.learning.zero.learner import Learner
+from meijin.learning.zero.matches import Matches
 from meijin.learning.zero.nets import Net, NetConfig
 from meijin.learning.zero.positions import Positions, policy_width
 from meijin.learning.zero.replay import Window, deduplicate
-from meijin.learning.zero.searching import Searcher, duel, points
 from meijin.learning.zero.sources import Background, Local, Processes, Source
-from meijin.search.forest import Settings
 
 LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
 
@@ -61,6 +61,8 @@ class Run:
         self.enough = ""  # why the run may end before its length; set by whoever evaluates
         config = self._open(config, resume)
         self.config, self.game = config, make(config.game)
+        if why := config.unfit(self.game):
+            raise BadParameter(f"config: {why}")
         self.iteration, self.seconds, self.elo = 0, 0.0, 0.0
         self.rival = 0  # the iteration whose net the next Elo is measured against
         torch.manual_seed(config.training.seed)
@@ -71,9 +73,12 @@ class Run:
         self.window = Window(self.game, config.replay.window, width, device)
         if resume:
             self._restore()
+        # Only now: a resume that is refused leaves the run's own config as it was.
+        checkpoint.write_whole(self.folder / "config.json", config.to_json().encode())
         self.devices = selfplay_devices or (device,)
         self.source: Source | None = None
-        self._searchers: tuple[Searcher, Searcher] | None = None
+        self._taken = 0.0  # when positions were last taken from it
+        self.matches = Matches(self.game, config, device)
 
     # ---- the directory ----
 
@@ -100,7 +105,6 @@ class Run:
                 (self.folder / part).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise MeijinError(f"{self.folder} cannot be made: {error.strerror or error}") from None
-        checkpoint.write_whole(self.folder / "config.json", self.config.to_json().encode())
 
     def _net(self) -> Net:
         shape = dict(self.config.net)
@@ -117,7 +121,12 @@ class Run:
         path = self.latest if self.latest.exists() else kept[-1] if kept else None
         total = 0
         if path is not None:
-            found = checkpoint.load(path, self.game)
+            try:
+                found = checkpoint.load(path, self.game)
+            except MeijinError as error:
+                if path != self.latest or not kept:
+                    raise
+                raise MeijinError(f"{error}. Without {path.name}, --resume goes on from {kept[-1].name}") from None
             if found.net.config != self.learner.net.config:
                 raise MeijinError(
                     f"{path} holds another net than config.json asks for; put the old `net` back, or begin a new run"
@@ -135,7 +144,7 @@ class Run:
             if int(path.stem) > self.iteration:
                 path.unlink()  # the iteration in flight when the run was stopped
         games = [path for path in games if path.exists()]
-        self.window.total = max(0, total - sum(map(_rows, games)))  # those that the window has left behind
+        self.window.before = max(0, total - sum(map(_rows, games)))
         for path in games:
             self.window.add(Positions.load(path, self.game))
         self._trim_metrics()
@@ -180,10 +189,14 @@ class Run:
             self._begin_warm(self.warm)
         if self.source is None:
             self.source = self._source()
-        playing = self.learner.averaged
-        self.source.load(playing, self.latest)
+        playing, progress = self.learner.averaged, self.progress
+        self.source.load(playing, self.latest, progress)
         new, row = self.source.collect(config.length.positions, self._progress("self-play"))
-        played = time.perf_counter() - began
+        taken = time.perf_counter()
+        played = taken - began
+        # Beside training self-play never stops: it has had all the time since positions were last taken.
+        working = played if isinstance(self.source, Local) or not self._taken else taken - self._taken
+        self._taken = taken
         iteration = self.iteration + 1
         new.save(self.folder / "games" / f"{iteration:06d}.safetensors", game=str(self.game))
         self.window.add(new)
@@ -199,17 +212,25 @@ class Run:
 
         row |= {"iteration": iteration, "positions": self.window.total, "window": len(data)}
         row |= _calibration(new)
+        if config.selfplay.curriculum:
+            row["simulations_a_move"] = config.search_at(progress).simulations
         if before:
-            row["gate"] = self._gate(before)
+            row |= self._gate(before)
         self.iteration = iteration
         self.seconds += time.perf_counter() - began
         if config.length.evaluate and iteration % config.length.evaluate == 0:
             self.report({"what": "evaluation"})
             row |= self._evaluate()
         row |= {"seconds": self.seconds, "selfplay_seconds": played, "training_seconds": trained}
-        row["simulations_per_second"] = row.get("simulations", 0) / max(played, 1e-9)
+        row["simulations_per_second"] = row.get("simulations", 0) / max(working, 1e-9)
+        behind, dropped, size = self._surplus()
+        row["games_mb"] = size / 2**20
+        if config.replay.disk_mb:
+            row["dropped_for_disk"] = len(dropped)
         self._write_metrics(row)
         self._save()
+        for path in behind + dropped:
+            path.unlink(missing_ok=True)
         self.report({"what": "iteration", **row})
         return row
 
@@ -255,27 +276,16 @@ class Run:
 
     # ---- matches between nets ----
 
-    def _duel(self, one: Net, other: Net, games: int, simulations: int, plies: int) -> float:
-        """The first net's share of the points."""
-        if self._searchers is None or self._searchers[0].settings.simulations != simulations:
-            settings = Settings(simulations=simulations, c=self.config.search.c, fpu=self.config.search.fpu)
-            batch = min(games, 256)
-            first, second = (Searcher(one, batch, settings, device=self.device) for _ in range(2))
-            self._searchers = first, second
-        for searcher, net in zip(self._searchers, (one, other), strict=True):
-            searcher.load(net)
-        return points(duel(*self._searchers, self.game, games, plies=plies, seed=self.iteration))
-
-    def _gate(self, before: dict[str, Any]) -> float:
-        """Whether the new weights may play: 1, or 0 and the old ones play on."""
-        gate, new = self.config.gate, self.learner.averaged
+    def _gate(self, before: dict[str, Any]) -> dict[str, float]:
+        """Whether the new weights may play; else the old ones play on."""
+        new = self.learner.averaged
         old = Net(self.game, new.config).to(self.device).eval()
         old.load_state_dict(before)
-        share = self._duel(new, old, gate.games, gate.simulations, gate.plies)
-        self.report({"what": "gate", "share": share, "passed": share >= gate.threshold})
-        if share < gate.threshold:
+        share, games, passed = self.matches.gate(new, old, self.iteration)
+        self.report({"what": "gate", "share": share, "games": games, "passed": passed})
+        if not passed:
             new.load_state_dict(before)
-        return share
+        return {"gate": share, "gate_games": games, "gate_passed": int(passed)}
 
     def _evaluate(self) -> dict[str, float]:
         """Elo against the last net that was kept, and what the caller wants to know."""
@@ -285,9 +295,9 @@ class Run:
             rival = self._rival(self.rival)
             if rival.exists():
                 old = checkpoint.load(rival, self.game).net.to(self.device)
-                share = self._duel(net, old, 128, 32, 4)
+                share = float(self.matches.results(net, old, 128, 32, 4, self.iteration).mean())
                 share = min(max(share, 0.5 / 128), 1 - 0.5 / 128)
-                self.elo += 400 * math.log10(share / (1 - share))
+                self.elo += elo(share)
                 found |= {"elo": self.elo, "points_against_last": share}
             self.rival = self.iteration
             checkpoint.save(self._rival(self.rival), net, iteration=self.iteration)
@@ -308,6 +318,7 @@ class Run:
             "elo": self.elo,
             "rival": self.rival,
             "positions": self.window.total,
+            "progress": self.progress,
         }
         net = self.learner.averaged
         if length.keep and self.iteration % length.keep == 0 and self.iteration:
@@ -316,12 +327,21 @@ class Run:
         for path in folder.glob("rival-*.safetensors"):
             if path != self._rival(self.rival):
                 path.unlink()
-        reach, paths = len(self.window), sorted((self.folder / "games").glob("*.safetensors"), reverse=True)
-        for path in paths:  # newest first; what lies behind the window goes
+
+    def _surplus(self) -> tuple[list[Path], list[Path], int]:
+        """Files of positions behind the window, those the disk's budget has no room for, and the bytes of the rest."""
+        behind: list[Path] = []
+        dropped: list[Path] = []
+        reach, size, budget = len(self.window), 0, self.config.replay.disk_mb * 2**20 or math.inf
+        for path in sorted((self.folder / "games").glob("*.safetensors"), reverse=True):  # newest first
             if reach <= 0:
-                path.unlink(missing_ok=True)
+                behind.append(path)
+            elif dropped or (size and size + path.stat().st_size > budget):  # the newest stays in any case
+                dropped.append(path)
             else:
-                reach -= _rows(path)
+                size += path.stat().st_size
+            reach -= _rows(path)
+        return behind, dropped, size
 
     def _room(self) -> None:
         free = shutil.disk_usage(self.folder).free
@@ -378,7 +398,7 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _as_csv(rows: list[dict[str, str]]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(["iteration", "seconds", *(name for row in rows for name in row)]))
     out = io.StringIO()
     writer = csv.DictWriter(out, names, restval="")
     writer.writeheader()

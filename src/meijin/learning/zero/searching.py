@@ -103,19 +103,21 @@ def duel(
     *,
     plies: int = 4,
     seed: int = 0,
+    first: int = 0,
 ) -> np.ndarray:
     """Let two searchers play `games` games of a two-seat game, each opening twice with the sides exchanged.
 
-    Returns [game] -> the first one's score. Openings are random, so that no two pairs are alike.
+    Returns [game] -> the first one's score. Openings are random, so that no two pairs are alike; a match in several
+    parts tells each the number of its `first` pair.
     """
     states = []
-    for pair in range((games + 1) // 2):
+    for pair in range(first, first + (games + 1) // 2):
         rng = stream(seed, pair)
         opening = _opening(game, plies, rng)
         states += [opening, opening.copy()]
     states = states[:games]
     sides = np.arange(games) % 2  # the seat that `one` takes
-    rngs = [stream(seed, 1_000_000 + i) for i in range(games)]
+    rngs = [stream(seed, 1_000_000 + 2 * first + i) for i in range(games)]
     players = (one, other)
     while not all(state.is_over for state in states):
         for who in range(2):

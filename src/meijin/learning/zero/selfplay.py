@@ -1,7 +1,12 @@
-"""Self-play: forests that play against themselves on one device, and the positions they leave."""
+"""Self-play: forests that play against themselves on one device, and the positions they leave.
+
+Some of the trees may play against a past net of the run: the first so many of a forest, in which the past net answers
+whenever the root is its seat's to move. It sees the same questions; which answer counts is chosen tree by tree.
+"""
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -33,13 +38,16 @@ class Worker:
         compiled: bool = False,
         seed: int = 0,
         slots: int = 1,
+        rivals: int = 0,
     ):
         gpu = device != "cpu"
         self.device = device
-        self.evaluator = Evaluator(
-            net, games, device=device, dtype=dtype or None, compiled=compiled, graph=False, threads=1
-        )
-        e = self.evaluator
+
+        def evaluator(batch: int) -> Evaluator:
+            return Evaluator(net, batch, device=device, dtype=dtype or None, compiled=compiled, graph=False, threads=1)
+
+        self.evaluator = e = evaluator(games)
+        self.past = evaluator(rivals) if rivals else None
         inputs = (e.x, e.logits, e.values) if gpu else e.arrays
         with torch.cuda.device(device) if gpu else _nothing():
             self.forest = Forest(
@@ -54,17 +62,37 @@ class Worker:
                 logits=inputs[1],
                 outlook=inputs[2],
             )
+        info = self.forest.arrays.info
+        info = torch.as_tensor(info, device=device) if gpu else torch.from_numpy(info)
+        self._is_past = info[:rivals, layout.PAST, None]  # the forest's own memory
         self._graph: Any = None
 
     def load(self, net: Net) -> None:
         self.evaluator.load(net)
+
+    def set(self, settings: Settings, past: Net | None) -> None:
+        """From now on search so, and play against this net of the past."""
+        if self.past is not None and past is not None:
+            self.past.load(past)
+        rivals = self.past.batch if self.past is not None and past is not None else 0
+        self.forest.set_options(settings, rivals)
+
+    def _think(self) -> None:
+        """The net answers, and the past one where it is its turn."""
+        self.evaluator.run()
+        if self.past is not None:
+            own, past = self.evaluator, self.past
+            past.x.copy_(own.x[: past.batch])
+            past.run()
+            for mine, theirs in ((own.logits, past.logits), (own.values, past.values)):
+                mine[: past.batch].copy_(torch.where(self._is_past == 1, theirs, mine[: past.batch]))
 
     def run(self, steps: int) -> None:
         """So many steps of every tree, each followed by the net; on a GPU without waiting for it."""
         if self.device == "cpu":
             for _ in range(steps):
                 self.forest.step()
-                self.evaluator.run()
+                self._think()
             return
         if self._graph is None:
             self._record()
@@ -80,13 +108,13 @@ class Worker:
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 self.forest.step(stream=external_stream(stream.cuda_stream))
-                self.evaluator.run()
+                self._think()
             torch.cuda.current_stream().wait_stream(stream)
             torch.cuda.synchronize()
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
                 self.forest.step(stream=external_stream(torch.cuda.current_stream().cuda_stream))
-                self.evaluator.run()
+                self._think()
 
 
 class _nothing:
@@ -110,32 +138,38 @@ class SelfPlay:
         compiled: bool = False,
         width: int = 64,
         seed: int = 0,
+        pool_share: float = 0.0,
     ):
         game: Game = net.game
         self.game, self.width, self.games = game, policy_width(game, width), games
         longest = min(game.longest, settings.cap or game.longest, 4096)
         workers = 1 if device != "cpu" else max(1, min(threads, games))
+        shares = [games // workers + (k < games % workers) for k in range(workers)]
         self.workers = [
             Worker(
                 net,
-                games // workers + (k < games % workers),
+                share,
                 settings,
                 device=device,
                 dtype=dtype,
                 compiled=compiled,
                 seed=seed * 1000 + k,
                 slots=longest + SLOTS,
+                rivals=math.ceil(pool_share * share),
             )
-            for k in range(workers)
+            for k, share in enumerate(shares)
         ]
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self.simulations = settings.simulations
         self._counted = np.zeros(layout.STATS_SIZE, np.int64)
 
-    def load(self, net: Net) -> None:
-        """Play on with these weights; games under way go on."""
+    def load(self, net: Net, settings: Settings | None = None, past: Net | None = None) -> None:
+        """Play on with these weights, searching so, and against that net where a past one is wanted."""
         for worker in self.workers:
             worker.load(net)
+            if settings is not None:
+                worker.set(settings, past)
+                self.simulations = settings.simulations
 
     def advance(self, steps: int) -> Positions:
         """So many steps of every tree, and the positions of the games that ended."""
@@ -184,6 +218,8 @@ class SelfPlay:
             "lost_positions": int(new[layout.LOST]),
             "resign_wrong": new[layout.WRONGED] / new[layout.DOUBTED] if new[layout.DOUBTED] else 0.0,
         }
+        if any(worker.past is not None for worker in self.workers):
+            found |= {"pool_games": int(new[layout.RIVAL_GAMES]), "pool_points": new[layout.RIVAL_POINTS] / 2}
         sums = np.asarray(sum(worker.forest.host("sums").sum(0) for worker in self.workers))
         before = getattr(self, "_sums", np.zeros_like(sums))
         self._sums = sums.copy()

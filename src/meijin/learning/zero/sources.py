@@ -14,15 +14,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
+from meijin.core.rng import below, stream
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions
 from meijin.learning.zero.selfplay import SelfPlay
+from meijin.search.forest import Settings
 
 Progress = Callable[[int, int], None]
 
@@ -32,8 +35,8 @@ DEATHS = 5  # of workers, within one iteration, after which something must be wr
 
 class Source(ABC):
     @abstractmethod
-    def load(self, net: Net, latest: Path) -> None:
-        """Play on with this net, which is also the one in the file `latest`."""
+    def load(self, net: Net, latest: Path, progress: float) -> None:
+        """Play on with this net, which is also the one in the file `latest`, at that share of the run."""
 
     @abstractmethod
     def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
@@ -54,17 +57,36 @@ def _selfplay(net: Net, config: ZeroConfig, device: str, seed: int, games: int) 
         compiled=own.compiled,
         width=config.replay.policy_width,
         seed=seed,
+        pool_share=own.pool_share,
     )
+
+
+class Pool:
+    """The past nets of a run that the present one plays against: the latest of those that were kept."""
+
+    def __init__(self, config: ZeroConfig, seed: int):
+        self.config, self.rng = config, stream(seed, 0x9001)
+
+    def draw(self, folder: Path) -> Net | None:
+        """One of them by chance; None where none is wanted, or none is there yet."""
+        own = self.config.selfplay
+        kept = sorted(path for path in folder.glob("*.safetensors") if path.stem.isdigit())[-own.pool_size :]
+        if not own.pool_share or not kept:
+            return None
+        with np.errstate(over="ignore"):
+            at = below(self.rng, len(kept))
+        return checkpoint.load(kept[at], make(self.config.game)).net
 
 
 class Local(Source):
     """Self-play in this process; while it plays, nothing else happens."""
 
     def __init__(self, net: Net, config: ZeroConfig, device: str):
+        self.config, self.pool = config, Pool(config, config.selfplay.seed)
         self.play = _selfplay(net, config, device, config.selfplay.seed, config.selfplay.games)
 
-    def load(self, net: Net, latest: Path) -> None:
-        self.play.load(net)
+    def load(self, net: Net, latest: Path, progress: float) -> None:
+        self.play.load(net, self.config.search_at(progress), self.pool.draw(latest.parent))
 
     def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
         found = self.play.play(positions, progress)
@@ -75,10 +97,11 @@ class Background(Source):
     """Self-play in threads of this process that go on while the net learns; at most one iteration ahead of it."""
 
     def __init__(self, net: Net, config: ZeroConfig, device: str):
+        self.config, self.pool = config, Pool(config, config.selfplay.seed)
         self.play = _selfplay(net, config, device, config.selfplay.seed, config.selfplay.games)
         self.most = 2 * config.length.positions
         self.parts: list[Positions] = []
-        self.net: Net | None = None  # newer weights, until they are taken up
+        self.newer: tuple[Net, Settings, Net | None] | None = None  # until it is taken up
         self.error: BaseException | None = None
         self.closed = False
         self.changed = threading.Condition()
@@ -95,9 +118,9 @@ class Background(Source):
                     self.changed.wait_for(lambda: self.closed or self._count() < self.most)
                     if self.closed:
                         return
-                    net, self.net = self.net, None
-                if net is not None:
-                    self.play.load(net)
+                    newer, self.newer = self.newer, None
+                if newer is not None:
+                    self.play.load(*newer)
                 part = self.play.advance(max(16, self.play.simulations))
                 with self.changed:
                     self.parts.append(part)
@@ -107,9 +130,11 @@ class Background(Source):
                 self.error = error
                 self.changed.notify_all()
 
-    def load(self, net: Net, latest: Path) -> None:
+    def load(self, net: Net, latest: Path, progress: float) -> None:
+        own = copy.deepcopy(net)  # the learner goes on changing its own
+        newer = own, self.config.search_at(progress), self.pool.draw(latest.parent)
         with self.changed:
-            self.net = copy.deepcopy(net)  # the learner goes on changing its own
+            self.newer = newer
 
     def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
         with self.changed:
@@ -158,7 +183,7 @@ class Processes(Source):
         worker.start()
         return worker
 
-    def load(self, net: Net, latest: Path) -> None:
+    def load(self, net: Net, latest: Path, progress: float) -> None:
         self.deaths = 0  # the workers look at the file themselves
 
     def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
@@ -222,15 +247,15 @@ def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     torch.set_num_threads(1)
     parent, own = os.getppid(), ZeroConfig.from_dict(config)
-    seen, net = latest.stat().st_mtime_ns, checkpoint.load(latest).net
-    play = _selfplay(net.to(device), own, device, own.selfplay.seed + 7919 * generation, games)
+    seen, seed = 0, own.selfplay.seed + 7919 * generation
+    play, pool = _selfplay(checkpoint.load(latest).net.to(device), own, device, seed, games), Pool(own, seed)
     number = 0
     while os.getppid() == parent:
+        changed = latest.stat().st_mtime_ns
+        if changed != seen:
+            seen, found = changed, checkpoint.load(latest)
+            play.load(found.net.to(device), own.search_at(found.facts["progress"]), pool.draw(latest.parent))
         new = play.play(CHUNK)
         number += 1
         stats = json.dumps(play.stats(), default=float)
         new.save(inbox / f"{generation:04d}-{number:08d}-{k}.safetensors", stats=stats)
-        changed = latest.stat().st_mtime_ns
-        if changed != seen:
-            seen = changed
-            play.load(checkpoint.load(latest).net.to(device))

@@ -21,34 +21,32 @@ from meijin.search.forest.packing import packing
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How trees search and how self-play plays; see `layout` for what each number does."""
+    """How trees search and how self-play plays."""
 
-    simulations: int = 64
-    gumbel: bool = False
-    c: float = 1.5
-    fpu: float = 0.15
-    alpha: float = 0.0  # Dirichlet noise; 0: none
-    noise: float = 0.25
-    forced: float = 0.0
-    visit_scale: float = 50.0
-    value_scale: float = 1.0
-    considered: int = 16
-    gumbel_scale: float = 1.0
-    fast_simulations: int = 0
-    full_share: float = 1.0
-    temperature: float = 1.0
-    warm: int = 0
-    cool: float = 0.0
-    random_share: float = 0.0
-    random_plies: int = 0
-    cap: int = 0
-    resign: float = -2.0
-    play_on: float = 0.1
-    reuse: bool = False
+    simulations: int = 64  # a move
+    gumbel: bool = False  # Gumbel's rules (sampling without replacement, sequential halving) in place of PUCT
+    c: float = 1.5  # PUCT's exploration: the weight of the net's opinion against what was seen
+    fpu: float = 0.15  # how much less than its parent an unvisited move is taken to be worth
+    alpha: float = 0.0  # of the Dirichlet noise at the root; 0: none
+    noise: float = 0.25  # its share of the root's priors
+    forced: float = 0.0  # KataGo's k of forced playouts at the root, pruned from what is learned; 0: none
+    visit_scale: float = 50.0  # Gumbel's c_visit
+    value_scale: float = 1.0  # Gumbel's c_scale
+    considered: int = 16  # Gumbel: moves considered at the root
+    gumbel_scale: float = 1.0  # Gumbel: of the noise at the root; 0: play at one's best
+    fast_simulations: int = 0  # a move in the short searches of playout-cap randomisation; they are not learned
+    full_share: float = 1.0  # share of the searches that are full
+    temperature: float = 1.0  # of the choice of moves, up to ply `warm`
+    warm: int = 0  # plies
+    cool: float = 0.0  # the temperature from there on; 0: the best move
+    random_share: float = 0.0  # share of the games that begin with random plies
+    random_plies: int = 0  # at most so many
+    cap: int = 0  # plies after which a game is cut short and scored as it stands; 0: never
+    resign: float = -2.0  # value in [-1, 1] below which a seat resigns; -1 or less: never
+    play_on: float = 0.1  # share of the games in which nobody may, to see how often it would have been wrong
+    reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
-    patience: int = (
-        0  # 0: many on a CPU, where a tree's step may take its time; 1 on a GPU, where all wait for the last
-    )
+    patience: int = 0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
 
     def __post_init__(self) -> None:
         for name, low in (("simulations", 1), ("c", 0), ("considered", 1), ("temperature", 0), ("cool", 0), ("cap", 0)):

@@ -1,0 +1,56 @@
+"""Matches between nets of a run: whether a new one may play, and how it fares against an older one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meijin.core.game import Game
+from meijin.core.statistics import PAIR, Sprt, pentanomial
+from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.nets import Net
+from meijin.learning.zero.searching import Searcher, duel
+from meijin.search.forest import Settings
+
+MOST = 256  # games played at once
+LOOK = 32  # pairs of games between two looks of a sequential test
+TINY = 1e-6  # log-likelihood ratios closer to 0 say nothing
+
+
+class Matches:
+    """Plays them on one device; the searchers are kept from match to match."""
+
+    def __init__(self, game: Game, config: ZeroConfig, device: str):
+        self.game, self.config, self.device = game, config, device
+        self._searchers: dict[int, tuple[Searcher, Searcher]] = {}
+
+    def results(
+        self, one: Net, other: Net, games: int, simulations: int, plies: int, seed: int, first: int = 0
+    ) -> np.ndarray:
+        """[game] -> the first net's points: 1, 1/2 or 0. Pairs of games have one opening; `first` numbers the first."""
+        if simulations not in self._searchers:
+            settings = Settings(simulations=simulations, c=self.config.search.c, fpu=self.config.search.fpu)
+            batch = min(games, MOST)
+            made = [Searcher(net, batch, settings, device=self.device) for net in (one, other)]
+            self._searchers[simulations] = made[0], made[1]
+        pair = self._searchers[simulations]
+        for searcher, net in zip(pair, (one, other), strict=True):
+            searcher.load(net)
+        scores = duel(*pair, self.game, games, plies=plies, seed=seed, first=first)
+        return np.asarray((np.sign(scores) + 1) / 2)
+
+    def gate(self, new: Net, old: Net, seed: int) -> tuple[float, int, bool]:
+        """The new net's share of the points, in how many games, and whether that is enough for it to play."""
+        gate = self.config.gate
+        if not gate.sprt:
+            share = float(self.results(new, old, gate.games, gate.simulations, gate.plies, seed).mean())
+            return share, gate.games, share >= gate.threshold
+        test, found = Sprt(*gate.sprt), np.zeros(0)
+        while True:
+            count = min(PAIR * LOOK, gate.games - len(found))
+            part = self.results(new, old, count, gate.simulations, gate.plies, seed, first=len(found) // PAIR)
+            found = np.concatenate([found, part])
+            whole = found[: len(found) // PAIR * PAIR].reshape(-1, PAIR)
+            progress = test.judge(pentanomial(whole.tolist()))
+            if progress.decision or len(found) >= gate.games:
+                # Undecided at the last game, the likelier of the two hypotheses is taken.
+                return float(found.mean()), len(found), progress.llr > TINY
