@@ -1,4 +1,4 @@
-"""Writes the tables of settings in docs/zero.md from the config's classes and their comments: `python docs/settings.py`."""
+"""Writes the tables of settings in docs/zero.md from the config's classes and comments: `python docs/settings.py`."""
 
 from __future__ import annotations
 

@@ -150,7 +150,6 @@ def strength_words(said: dict[str, Any]) -> str:
             for x in (each["interval"][0], each["value"], each["interval"][1])
         )
         unit = " %" if share else ""
-        parts.append(
-            f"{each['by']} with {each['simulations']} simulations: {value}{unit} ({low} - {high}), {each['games']} games"
-        )
+        who = f"{each['by']} with {each['simulations']} simulations"
+        parts.append(f"{who}: {value}{unit} ({low} - {high}), {each['games']} games")
     return "; ".join(parts) or "-"
