@@ -24,10 +24,13 @@ from meijin.core.state import State  # noqa: E402
 from meijin.learning.zero import checkpoint, matches, sources, tensorboard  # noqa: E402
 from meijin.learning.zero.config import ZeroConfig  # noqa: E402
 from meijin.learning.zero.learner import Diverged  # noqa: E402
+from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
 from meijin.learning.zero.positions import Positions, Symmetries, Unpacker, imitated  # noqa: E402
 from meijin.learning.zero.presets import PRESETS, finish_in, preset  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
 from meijin.learning.zero.run import Run  # noqa: E402
+from meijin.learning.zero.searching import Searcher  # noqa: E402
+from meijin.search.forest import Settings, layout  # noqa: E402
 
 GAME = "tic_tac_toe"
 
@@ -349,7 +352,6 @@ def test_presets_fit_every_kind_of_game() -> None:
 
 
 def test_the_heat_map_shows_the_likeliest_cell() -> None:
-    from meijin.learning.zero.nets import Net, NetConfig
     from meijin.learning.zero.opinion import Opinion
 
     torch.manual_seed(1)
@@ -360,3 +362,18 @@ def test_the_heat_map_shows_the_likeliest_cell() -> None:
     small = picture[:: tensorboard.PIXELS, :: tensorboard.PIXELS].reshape(-1)
     assert int(small.argmax()) == int(np.argmax(Opinion(net).priors(State(net.game)))) and small.max() == 1
     assert tensorboard.heat_map(Net(make("nim"), NetConfig(blocks=1, channels=8)).eval()) is None
+
+
+def test_the_only_move_that_is_not_refuted_is_played_even_if_it_was_never_tried() -> None:
+    net = Net(make(GAME), NetConfig(blocks=1, channels=8, policy_channels=8, value_channels=1, value_hidden=8)).eval()
+    searcher = Searcher(net, 1, Settings(simulations=8))
+    records = State(net.game).play_line(["b2", "a1"]).records
+    searcher.search(records)
+    arrays = searcher.worker.forest.arrays
+    root = arrays.nodes[0, 0]
+    edges = arrays.edges[0, root["first"] : root["first"] + root["count"]]
+    edges["visits"], edges["proven"], edges["total"] = 1, 1, -1.0
+    edges["visits"][-1], edges["proven"][-1] = 0, 0
+    arrays.info[0, layout.PROVEN] = 0
+    searcher.search = lambda records: None  # type: ignore[method-assign]
+    assert searcher.moves(records).tolist() == [int(edges["move"][-1])]

@@ -55,17 +55,17 @@ class Searcher:
         """The best move of every position: the most visited, of those that keep its value where that is proven."""
         self.search(records)
         count = len(records)
-        visits, _ = self.visits(count)
-        forest = self.worker.forest
+        forest, found = self.worker.forest, np.zeros(count, np.int64)
         info, nodes, edges = forest.host("info"), forest.host("nodes")[:, 0], forest.host("edges")
         for i in range(count):
             own = edges[i, nodes["first"][i] : nodes["first"][i] + nodes["count"][i]]
             means = np.where(own["proven"] == 1, own["total"][:, nodes["turn"][i]] / own["visits"].clip(1), -np.inf)
             if info[i, layout.PROVEN]:
-                visits[i, own["move"][means < means.max() - 1e-6]] = 0
-            else:  # a move much looked at may have been refuted in the end
-                visits[i, own["move"][(own["proven"] == 1) & (means < 1e-6 - 1.0)]] = 0
-        return np.asarray(visits.argmax(axis=1))
+                worse = means < means.max() - 1e-6
+            else:  # a move much looked at may have been refuted in the end, and the one that is not, never tried
+                worse = (own["proven"] == 1) & (means < 1e-6 - 1.0)
+            found[i] = own["move"][np.where(worse, -1, own["visits"]).argmax()]
+        return found
 
 
 class RawNet:

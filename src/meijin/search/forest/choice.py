@@ -73,7 +73,8 @@ def puct(game: Game) -> Function:
         total = np.float64(node.value)
         for e in range(first, end):
             total += edges[e].total[seat]
-        unvisited = level(total / (visits + 1), seat, bounds) - options[FPU]
+        # Never below the worst there is: a move that nobody has looked at comes before one that is proven to lose.
+        unvisited = max(-1.0, level(total / (visits + 1), seat, bounds) - options[FPU])
         explore = options[C] * math.sqrt(visits + 1.0)
         forced = options[FORCED] * visits if i == 0 else 0.0
         best, most = first, -math.inf
