@@ -173,8 +173,8 @@ def test_whatever_is_proven_is_true(expression: str, positions: int, least: int,
             possible = exact(at)
             assert any(value == pytest.approx(v, rel=close, abs=close) for v in possible), at.text
             proofs, unique = proofs + 1, unique + (len(possible) == 1)
-    # A proof of the root needs every outcome, the rarest too; and how many come in time when threads share a tree depends
-    # on the scheduler. What counts is that there were proofs to look at.
+    # A proof of the root needs every outcome, the rarest too; how many come when threads share a tree depends on
+    # the scheduler. What counts is that there were proofs to look at.
     assert roots >= positions // 3 or game.chance or threads > 1
     assert unique >= proofs // 2 > 200
 

@@ -228,11 +228,21 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
 def test_a_net_that_fails_the_gate_does_not_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = iterated(tmp_path / "r", 1, **{"gate.games": 4, "gate.simulations": 4, "gate.threshold": 0.55})
     monkeypatch.setattr(matches, "duel", lambda *nets, **rest: np.array([-1.0, 1.0, 0.0, -1.0]))
-    before = {name: tensor.clone() for name, tensor in run.learner.averaged.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in run.playing.state_dict().items()}
     steps = run.learner.steps
     row = run.iterate()
+    run.close()
     assert row["gate"] == 3 / 8 and not row["gate_passed"] and run.learner.steps > steps
-    assert all(torch.equal(before[n], t) for n, t in run.learner.averaged.state_dict().items())
+    assert same_weights(run.playing.state_dict(), before)
+    # What was learned is not lost: it goes on rising, also after a resume.
+    assert not same_weights(run.learner.averaged.state_dict(), before)
+    again = Run(tmp_path / "r", resume=True)
+    assert same_weights(again.playing.state_dict(), before)
+    assert same_weights(again.learner.averaged.state_dict(), run.learner.averaged.state_dict())
+
+
+def same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(tensor, other[name]) for name, tensor in one.items())
 
 
 def test_who_evaluates_may_end_the_run(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ thrown away when the run resumes, so a kill costs the iteration in flight and no
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import math
@@ -37,6 +38,7 @@ from meijin.learning.zero.positions import Positions, policy_width
 from meijin.learning.zero.replay import Window, deduplicate
 from meijin.learning.zero.sources import Background, Local, Processes, Source
 
+RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
 LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
 
 Report = Callable[[dict[str, Any]], None]
@@ -67,6 +69,8 @@ class Run:
         self.rival = 0  # the iteration whose net the next Elo is measured against
         torch.manual_seed(config.training.seed)
         self.learner = Learner(self._net(), config.training, device)
+        # With a gate the net that plays is another than the one that learns, until that has beaten it.
+        self.playing = copy.deepcopy(self.learner.averaged) if config.gate.games else self.learner.averaged
         self._make_folder()  # now that the config has proved sound
         width = policy_width(self.game, config.replay.policy_width)
         self.learner.lists_all = width == self.game.branching
@@ -131,10 +135,12 @@ class Run:
                 raise MeijinError(
                     f"{path} holds another net than config.json asks for; put the old `net` back, or begin a new run"
                 )
-            for net in {self.learner.net, self.learner.averaged}:
+            for net in {self.learner.net, self.learner.averaged, self.playing}:
                 net.load_state_dict(found.net.state_dict())
             if found.extra:
                 self.learner.restore(found.extra)
+            if rising := {n.removeprefix(RISING): t for n, t in found.extra.items() if n.startswith(RISING)}:
+                self.learner.averaged.load_state_dict(rising)
             facts = found.facts
             self.iteration, self.rival = int(facts["iteration"]), int(facts.get("rival", 0))
             total = int(facts.get("positions", 0))
@@ -189,8 +195,8 @@ class Run:
             self._begin_warm(self.warm)
         if self.source is None:
             self.source = self._source()
-        playing, progress = self.learner.averaged, self.progress
-        self.source.load(playing, self.latest, progress)
+        progress = self.progress
+        self.source.load(self.playing, self.latest, progress)
         new, row = self.source.collect(config.length.positions, self._progress("self-play"))
         taken = time.perf_counter()
         played = taken - began
@@ -204,8 +210,8 @@ class Run:
         data = self.window.latest(self._reach())
         if config.replay.deduplicate:
             data = deduplicate(data)
-        before = {name: value.clone() for name, value in playing.state_dict().items()} if config.gate.games else {}
-        if self.window.total >= config.replay.start:
+        learned = self.window.total >= config.replay.start
+        if learned:
             self.report({"what": "training"})
             row |= self._train(data, len(new))
         trained = time.perf_counter() - began - played
@@ -214,8 +220,8 @@ class Run:
         row |= _calibration(new)
         if config.selfplay.curriculum:
             row["simulations_a_move"] = config.search_at(progress).simulations
-        if before:
-            row |= self._gate(before)
+        if learned and config.gate.games:
+            row |= self._gate()
         self.iteration = iteration
         self.seconds += time.perf_counter() - began
         if config.length.evaluate and iteration % config.length.evaluate == 0:
@@ -244,6 +250,7 @@ class Run:
         data = deduplicate(given.to(self.device)) if self.config.replay.deduplicate else given.to(self.device)
         steps = self.config.warm.steps or max(1, round(len(given) * config.reuse / config.batch))
         losses = self.learner.fit(data, steps, self.progress)
+        self.playing.load_state_dict(self.learner.averaged.state_dict())
         self.seconds += time.perf_counter() - began
         self._save()
         self.report({"what": "warmed", "positions": len(given), "steps": steps, **losses})
@@ -267,7 +274,7 @@ class Run:
         config = self.config
         if len(self.devices) == 1 and self.devices[0] == self.device:
             kind = Background if config.selfplay.overlap and self.device == "cpu" else Local
-            return kind(self.learner.averaged, config, self.device)
+            return kind(self.playing, config, self.device)
         self._save()  # what the workers begin with
         return Processes(self.folder, config, self.devices, self.latest, self.report)
 
@@ -276,21 +283,19 @@ class Run:
 
     # ---- matches between nets ----
 
-    def _gate(self, before: dict[str, Any]) -> dict[str, float]:
-        """Whether the new weights may play; else the old ones play on."""
+    def _gate(self) -> dict[str, float]:
+        """Whether the new weights may play; else the old ones play on while the new ones go on learning."""
         new = self.learner.averaged
-        old = Net(self.game, new.config).to(self.device).eval()
-        old.load_state_dict(before)
-        share, games, passed = self.matches.gate(new, old, self.iteration)
+        share, games, passed = self.matches.gate(new, self.playing, self.iteration)
         self.report({"what": "gate", "share": share, "games": games, "passed": passed})
-        if not passed:
-            new.load_state_dict(before)
+        if passed:
+            self.playing.load_state_dict(new.state_dict())
         return {"gate": share, "gate_games": games, "gate_passed": int(passed)}
 
     def _evaluate(self) -> dict[str, float]:
         """Elo against the last net that was kept, and what the caller wants to know."""
         found: dict[str, float] = {}
-        net = self.learner.averaged
+        net = self.playing
         if self.game.seats == 2 and not self.game.chance:
             rival = self._rival(self.rival)
             if rival.exists():
@@ -320,10 +325,12 @@ class Run:
             "positions": self.window.total,
             "progress": self.progress,
         }
-        net = self.learner.averaged
+        net, extra = self.playing, self.learner.state()
+        if net is not self.learner.averaged:
+            extra |= {RISING + name: tensor for name, tensor in self.learner.averaged.state_dict().items()}
         if length.keep and self.iteration % length.keep == 0 and self.iteration:
             checkpoint.save(folder / f"{self.iteration:06d}.safetensors", net, half=True, **facts)
-        checkpoint.save(self.latest, net, extra=self.learner.state(), **facts)
+        checkpoint.save(self.latest, net, extra=extra, **facts)
         for path in folder.glob("rival-*.safetensors"):
             if path != self._rival(self.rival):
                 path.unlink()
