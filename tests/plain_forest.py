@@ -13,7 +13,7 @@ from meijin.core.state import State
 from meijin.search.forest import Settings, play
 from meijin.search.forest.choice import halving_table
 from meijin.search.forest.driver import memory
-from meijin.search.forest.layout import Arrays
+from meijin.search.forest.layout import Arrays, with_records
 
 #: (state of a leaf) -> logits [move] as the mover numbers them, and values [seat], seat 0's first.
 Oracle = Callable[[State], tuple[Any, Any]]
@@ -50,7 +50,7 @@ class PlainForest:
         made |= {"rng": streams(seed, count), "options": settings.array()}
         made["options"][play.RIVALS] = rivals
         made["table"] = halving_table(min(settings.considered, game.branching or 1), settings.simulations)
-        self.arrays = Arrays(**made)
+        self.arrays = Arrays(**with_records(made, game.dtype))
         self._step = play.stepper(settings.gumbel, selfplay)(game)
         self.each(play.begins(game))
 

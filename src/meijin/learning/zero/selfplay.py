@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Worker:
         self.evaluator = e = evaluator(games)
         self.past = evaluator(rivals) if rivals else None
         inputs = (e.x, e.logits, e.values) if gpu else e.arrays
-        with torch.cuda.device(device) if gpu else _nothing():
+        with torch.cuda.device(device) if gpu else nullcontext():
             self.forest = Forest(
                 net.game,
                 games,
@@ -115,12 +116,6 @@ class Worker:
             with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
                 self.forest.step(stream=external_stream(torch.cuda.current_stream().cuda_stream))
                 self._think()
-
-
-class _nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 class SelfPlay:

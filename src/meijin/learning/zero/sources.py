@@ -246,6 +246,8 @@ def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     torch.set_num_threads(1)
+    if device != "cpu":
+        torch.cuda.set_device(device)  # for Numba too, which goes by the device that is current
     parent, own = os.getppid(), ZeroConfig.from_dict(config)
     seen, seed = 0, own.selfplay.seed + 7919 * generation
     play, pool = _selfplay(checkpoint.load(latest).net.to(device), own, device, seed, games), Pool(own, seed)

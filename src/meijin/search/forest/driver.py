@@ -115,8 +115,8 @@ def memory(
     cells, form = len(game.board.cells), packing(game)
     seats, width = game.seats, game.branching
     return {
-        "roots": (game.dtype, (count,)),
-        "here": (game.dtype, (count,)),
+        "root_words": (np.uint64, (count, game.dtype.itemsize // 8)),
+        "here_words": (np.uint64, (count, game.dtype.itemsize // 8)),
         "nodes": (layout.node_dtype(), (count, nodes)),
         "edges": (layout.edge_dtype(seats), (count, edges)),
         "info": (np.int32, (count, layout.INFO_SIZE)),
@@ -185,7 +185,7 @@ class Forest:
                 made[name] = np.zeros(shape, dtype)
         if gpu:
             made = {name: device.as_device(array) for name, array in made.items()}
-        self.arrays = Arrays(**made)
+        self.arrays = Arrays(**layout.with_records(made, game.dtype))
         self._run(play.begins)
 
     def _table(self, settings: Settings) -> np.ndarray:

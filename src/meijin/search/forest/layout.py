@@ -116,6 +116,8 @@ class Arrays(NamedTuple):
 
     roots: Any  # records: the position at the root
     here: Any  # records: the position where the latest simulation ended
+    root_words: Any  # uint64 [tree, word]: the same memory as `roots`
+    here_words: Any  # and as `here`
     nodes: Any  # [tree, node]
     edges: Any  # [tree, edge]
     info: Any  # int32 [tree, slot]
@@ -144,6 +146,12 @@ class Arrays(NamedTuple):
     kept_roots: Any  # float32 [tree, slot, seat]: the search's value
     outcomes: Any  # float32 [tree, slot, seat]
     facts: Any  # int32 [tree, slot, 4]: state, mover, ply, length of the game
+
+
+def with_records(arrays: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The arrays, and those of the words of positions once more as records."""
+    shared = {name: arrays[words].view(dtype) for name, words in (("roots", "root_words"), ("here", "here_words"))}
+    return {**arrays, **{name: array.reshape(len(array)) for name, array in shared.items()}}
 
 
 # Slots of `facts`.
