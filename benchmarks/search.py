@@ -15,10 +15,10 @@ import statistics
 from common import human, machine, table
 
 from meijin import make
-from meijin.arena.openings import opening
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games
 from meijin.core.game import Game
+from meijin.core.opening import opening
 from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.search.alphabeta import AlphaBeta

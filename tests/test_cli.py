@@ -11,25 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from meijin.cli.app import app
+from commands import good, run
 
 # Small enough to be searched to the end in no time.
 SMALL = "tic_tac_toe"
 
 BROKEN = "import meijin\n\nboard = meijin.boards.square(0)\n"
 THREE_SEATS = "nim(heaps=(1, 2), players=3)"
-
-
-def run(*args: str, input: str | None = None) -> Any:
-    return CliRunner().invoke(app, list(args), input=input, prog_name="meijin")
-
-
-def good(*args: str, input: str | None = None) -> str:
-    result = run(*args, input=input)
-    assert result.exit_code == 0, result.output
-    return str(result.stdout)
 
 
 def good_json(*args: str) -> Any:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
-from meijin.arena.openings import OPENING_PLIES, opening
+from meijin.arena.openings import OPENING_PLIES
 from meijin.arena.record import GameRecord, Task
 from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally, wilson
@@ -23,6 +23,7 @@ from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.core.game import Game
+from meijin.core.opening import opening
 from meijin.core.rng import stream
 from meijin.core.state import State
 

@@ -9,12 +9,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from meijin.cli.app import app
+from commands import good, run
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -31,16 +29,6 @@ QUICK = (
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEIJIN_DATA", str(tmp_path / "data"))
-
-
-def run(*args: str, input: str | None = None) -> Any:
-    return CliRunner().invoke(app, list(args), input=input, prog_name="meijin")
-
-
-def good(*args: str, input: str | None = None) -> str:
-    result = run(*args, input=input)
-    assert result.exit_code == 0, result.output
-    return str(result.stdout)
 
 
 def bad(*args: str) -> str:

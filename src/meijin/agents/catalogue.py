@@ -17,10 +17,7 @@ def build(expression: str | Call, game: Game | None = None, seed: int | None = N
     """The agent of an expression; with a game, one that can play it or an error that says why not."""
     call = parse(expression) if isinstance(expression, str) else expression
     inner = Call(call.name, tuple(map(_resolve, call.args)), {k: _resolve(v) for k, v in call.kwargs.items()})
-    try:
-        made = agents.make(inner)
-    except TypeError as error:
-        raise BadParameter(f"{call}: {error}") from error
+    made = agents.make(inner)
     made.name = str(call)
     if seed is not None and "seed" not in call.kwargs:
         made.seed(seed)

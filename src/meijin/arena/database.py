@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from meijin.core.errors import MeijinError
+from meijin.core.sqlite import WAIT_SECONDS, patiently, remedy, transaction
 
 APPLICATION = 0x4D4A4752  # "MJGR" in the header of the file: it is ours
-WAIT_SECONDS = 60.0  # for other processes that write
 CHECK_BYTES = 64 << 20  # files up to this size are looked through for damage when they are opened
 
 _MAGIC = b"SQLite format 3\0"
@@ -49,12 +48,12 @@ class Database:
                     self._owner = os.getpid()
                 yield self._connection
             except sqlite3.Error as error:
-                raise MeijinError(f"games database '{self.path}': {error}; {_remedy(error)}") from error
+                raise MeijinError(f"games database '{self.path}': {error}; {remedy(error)}") from error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All that is written inside is kept, or none of it; one writer at a time, from the first statement on."""
-        with self.use() as db, _transaction(db):
+        with self.use() as db, transaction(db):
             yield db
 
     def part(self, name: str, migrations: Sequence[Migration]) -> None:
@@ -63,7 +62,7 @@ class Database:
             question = "SELECT version FROM parts WHERE name = ?"
             found = db.execute(question, (name,)).fetchone()
             if found is None or found[0] != len(migrations):
-                with _transaction(db):
+                with transaction(db):
                     found = db.execute(question, (name,)).fetchone()
                     version = found[0] if found else 0
                     if version > len(migrations):
@@ -86,9 +85,9 @@ class Database:
         db = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             if not known:
-                _patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
+                patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
             if self._version(db) < len(self._migrations):
-                with _transaction(db):
+                with transaction(db):
                     version = self._version(db)  # nobody else was faster
                     if version == 0:
                         db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -162,39 +161,3 @@ def _run(db: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     for statements in migrations:
         for statement in statements:
             db.execute(statement)
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-
-
-def _patiently(step: Callable[[], object]) -> None:
-    """Repeat what another process may block without SQLite waiting for it: the change to a write-ahead log."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            step()
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _remedy(error: sqlite3.Error) -> str:
-    text = str(error)
-    if "unable to open" in text or "readonly" in text:
-        return "give a path in a folder that exists and may be written"
-    if "locked" in text:
-        return "another program keeps it locked"
-    if "disk" in text and "malformed" not in text:
-        return "make room on the disk"
-    return "the file is damaged, and is left as it is: give another path, or move it away"

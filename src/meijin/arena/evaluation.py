@@ -101,10 +101,7 @@ evaluators: Registry[Evaluator] = Registry("evaluator", "meijin.evaluators")
 def evaluator(expression: str | Call) -> Evaluator:
     """The evaluator of an expression such as `vs(random, games=200, goal=0.9)`."""
     call = parse(expression) if isinstance(expression, str) else expression
-    try:
-        made = evaluators.make(call)
-    except TypeError as error:
-        raise BadParameter(f"{call}: {error}") from error
+    made = evaluators.make(call)
     made.name = str(call)
     return made
 

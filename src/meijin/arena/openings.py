@@ -21,14 +21,14 @@ from meijin.core.agent import Agent
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
+from meijin.core.opening import TRIES, opening
 from meijin.core.registry import Registry
-from meijin.core.rng import Stream, below, stream
+from meijin.core.rng import below, stream
 from meijin.core.state import State
 
 Line = tuple[int, ...]  # moves and chance outcomes from the start
 
 OPENING_PLIES = 4  # random plies before the first choice of deterministic agents
-TRIES = 1000  # random walks before an opening is given up
 MOST = 200_000  # positions that `all` lists: half a minute's work
 
 
@@ -55,10 +55,7 @@ sources: Registry[Openings] = Registry("opening source", "meijin.openings")
 def openings(expression: str | Call) -> Openings:
     """The source of an expression; agents in its arguments are built when it is asked for an opening."""
     call = parse(expression) if isinstance(expression, str) else expression
-    try:
-        made = sources.make(call)
-    except TypeError as error:
-        raise BadParameter(f"{call}: {error}") from error
+    made = sources.make(call)
     made.name = str(call)
     return made
 
@@ -215,20 +212,6 @@ class Balanced(Openings):
             f"{self}: of {TRIES} random openings of {game} none was balanced, the best by {nearest:.3g}; "
             "allow a larger margin or other plies"
         )
-
-
-def opening(game: Game, plies: int, rng: Stream) -> State:
-    """A position after that many random plies that is not over."""
-    for _ in range(TRIES):
-        state = State(game)
-        for _ in range(plies):
-            if state.roll(rng).is_over:
-                break
-            with np.errstate(over="ignore"):
-                state.play(state.legal_moves[below(rng, len(state.legal_moves))])
-        if not state.roll(rng).is_over:
-            return state
-    raise MeijinError(f"{game}: random play of {plies} plies always ends the game; use a shorter opening")
 
 
 def usual(game: Game, agents: Sequence[Agent]) -> Openings:

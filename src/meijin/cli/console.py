@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -95,3 +96,37 @@ def announce_compiling() -> None:
     compiling.on_compile = lambda name: busy(
         f"compiling {name.rsplit('-', 1)[0]} for this machine (once; a few seconds)"
     )
+
+
+@contextmanager
+def counting(what: str, total: int, *, done: int = 0, hidden: bool = False) -> Iterator[Callable[[], None]]:
+    """A bar on stderr where a person is looking; gives the function that counts one more."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    console = err()
+    if hidden or not console.is_terminal:
+        yield lambda: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, expand=True) as progress:
+        task = progress.add_task(what, total=total, completed=done)
+        with telling(lambda message: progress.update(task, description=message or what)):
+            yield lambda: progress.advance(task)
+
+
+def typed(prompt: str) -> str | None:
+    """What was typed, None at the end of the input."""
+    try:
+        text = input(prompt)
+    except EOFError:
+        print()
+        return None
+    if not sys.stdin.isatty():
+        print(text)  # what a terminal would have shown
+    return text.strip()

@@ -117,8 +117,10 @@ def _fits(entry: Entry[Any], game: Any) -> tuple[bool | None, str | None]:
     call = Call(entry.name, tuple(Call("mcts") for _ in needed))
     try:
         why = build(call).unfit(game)
-    except MeijinError as error:
-        return None, str(error)
+    except (
+        Exception
+    ) as error:  # anything may go wrong in an agent of the user's own; the others are listed all the same
+        return False, f"it cannot be made: {error}"
     return why is None, f"around an agent that plays it, as in {call}" if needed and why is None else why
 
 

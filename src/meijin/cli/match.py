@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from meijin.arena.judges import play_rules
@@ -24,7 +23,7 @@ from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import err, out, print_json, table, telling
+from meijin.cli.console import counting, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -82,7 +81,7 @@ def match(
     began = time.perf_counter()
     event = (event or f"{game} {now()[:23].replace('T', ' ')}") if db else ""
     first = next(match_tasks(game, [str(parse(agent)) for agent in agents], 1, seed, event=event)) if agents else None
-    with _stored(db, first) as keep, _progress(str(game), total, hidden=as_json) as step:
+    with _stored(db, first) as keep, counting(str(game), total, hidden=as_json) as step:
 
         def on_game(record: GameRecord) -> None:
             keep(record)
@@ -146,26 +145,6 @@ def _expect_same(store: Store, task: Task) -> None:
             f"event '{task.event}' of '{store.path}' is another match ({found.task.game}: "
             f"{', '.join(found.task.agents)}, or another seed); give this one another name"
         )
-
-
-@contextmanager
-def _progress(what: str, total: int, hidden: bool) -> Iterator[Callable[[], None]]:
-    """A bar on stderr where a person is looking; gives the function that counts one more game."""
-    console = err()
-    if hidden or not console.is_terminal:
-        yield lambda: None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, expand=True) as progress:
-        task = progress.add_task(what, total=total)
-        with telling(lambda message: progress.update(task, description=message or what)):
-            yield lambda: progress.advance(task)
 
 
 def _score(game: Game, tally: Tally) -> tuple[float, tuple[float, float]]:

@@ -17,7 +17,7 @@ from rich.text import Text
 from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import limit, position, prepare
-from meijin.cli.console import busy, out
+from meijin.cli.console import busy, out, typed
 from meijin.cli.inspect import figures, moves_table
 from meijin.cli.program import interruptible
 from meijin.core.agent import Agent, Limit
@@ -185,7 +185,7 @@ class _Session:
         self.show()
         self.say(self.status())
         while True:
-            text = self.read()
+            text = typed(PROMPT)
             if text is None:
                 self.console.print(Text("no more input: the game stays unfinished", "dim"))
                 return _Then.STOP
@@ -204,17 +204,6 @@ class _Session:
         if not words.win_or_loss(self.game):
             line.append_text(Text.assemble("   ", words.scores(self.state)))
         return line
-
-    def read(self) -> str | None:
-        """What was typed, None at the end of the input."""
-        try:
-            text = input(PROMPT)
-        except EOFError:
-            print()
-            return None
-        if not sys.stdin.isatty():
-            print(text)  # what a terminal would have shown
-        return text.strip()
 
     def obey(self, text: str) -> _Then:
         if not text:

@@ -21,7 +21,7 @@ from meijin.arena.record import GameRecord, MoveNote
 from meijin.arena.store import Store
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import busy, out, print_json
+from meijin.cli.console import busy, out, print_json, typed
 from meijin.cli.inspect import figures, moves_table
 from meijin.cli.program import interruptible
 from meijin.core.agent import Agent, Analysis, Limit
@@ -198,8 +198,9 @@ class Session:
         self.introduce()
         self.go(0)
         self.show()
-        while (text := self.read()) is not None:
-            word, _, rest = SHORT.get(text.lower(), text.lower()).partition(" ")
+        while (text := typed(PROMPT)) is not None:
+            text = " ".join(text.lower().split())
+            word, _, rest = SHORT.get(text, text).partition(" ")
             if word == "quit":
                 return
             before = self.at
@@ -241,17 +242,6 @@ class Session:
             near = suggest(word, ["help", *(name.split()[0] for name, _ in HELP)])
             self.say(Text(f"'{word}' is not a command{near or '; help lists them'}", "red"))
         return False
-
-    def read(self) -> str | None:
-        """What was typed, None at the end of the input."""
-        try:
-            text = input(PROMPT)
-        except EOFError:
-            print()
-            return None
-        if not sys.stdin.isatty():
-            print(text)  # what a terminal would have shown
-        return " ".join(text.split())
 
     # ---- JSON ----
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from meijin.arena import report
@@ -16,7 +15,7 @@ from meijin.arena.standings import Line
 from meijin.arena.store import Store
 from meijin.arena.tournament import Tournament, database_path, report_path
 from meijin.cli.common import prepare
-from meijin.cli.console import err, out, print_json, table, telling
+from meijin.cli.console import counting, err, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.errors import BadParameter, MeijinError
 
@@ -60,7 +59,7 @@ def opened(file: Path, database: Path | None, load: Sequence[Path], create: bool
 
 
 def _play(run: Tournament, workers: int | None, hidden: bool) -> None:
-    with _progress(run.plan.name, run.played, run.total, hidden) as step:
+    with counting(run.plan.name, run.total, done=run.played, hidden=hidden) as step:
         try:
             if (run.plan.workers if workers is None else workers) == 0:
                 interruptible(lambda: run.run(0, lambda _: step()))  # compiled code does not look at Ctrl-C itself
@@ -70,26 +69,6 @@ def _play(run: Tournament, workers: int | None, hidden: bool) -> None:
             done = f"stopped after {run.played:,} of {run.total:,} games, which are kept"
             err().print(Text(f"{done}; the same command goes on"))
             raise
-
-
-@contextmanager
-def _progress(what: str, done: int, total: int, hidden: bool) -> Iterator[Callable[[], None]]:
-    """A bar on stderr where a person is looking; gives the function that counts one more game."""
-    console = err()
-    if hidden or not console.is_terminal:
-        yield lambda: None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, expand=True) as progress:
-        task = progress.add_task(what, total=total, completed=done)
-        with telling(lambda message: progress.update(task, description=message or what)):
-            yield lambda: progress.advance(task)
 
 
 def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:

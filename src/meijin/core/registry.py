@@ -166,7 +166,10 @@ class Registry(Generic[T]):
         """Call the factory that `expression` names with the expression's arguments."""
         call = parse(expression) if isinstance(expression, str) else expression
         bound = self.bind(call, *given)
-        return self.get(call.name).factory(*bound.args, **bound.kwargs)
+        try:
+            return self.get(call.name).factory(*bound.args, **bound.kwargs)
+        except TypeError as error:  # an argument of a kind that it cannot use
+            raise BadParameter(f"{call}: {error}") from error
 
     def load_file(self, path: str | Path) -> tuple[Entry[T], ...]:
         """Execute a Python file and return what it registered here; see the function `load_file`."""

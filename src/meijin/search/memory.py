@@ -12,16 +12,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from meijin.core.errors import MeijinError
+from meijin.core.sqlite import WAIT_SECONDS, patiently, remedy, transaction
 
 APPLICATION = 0x4D454A4E  # "MEJN" in the header of the file: it is ours
 VERSION = 2  # of the tables; 1 did not say of which rules its statistics were
-WAIT_SECONDS = 60.0  # for other processes that write
 OLDER = 3  # tables kept of a game under other rules
 TRIM = 0.9  # share of the limit that stays when the table has outgrown it
 _CHUNK = 500  # keys in one question; SQLite takes at least 999 values
@@ -70,7 +69,7 @@ class Memory:
         names = ("visits", *self._columns)
         sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in names)
         marks = ", ".join("?" * (1 + len(names)))
-        with self._use() as db, _transaction(db):
+        with self._use() as db, transaction(db):
             number = self._number
             db.execute("UPDATE games SET saves = saves + 1 WHERE number = ?", (number,))
             seen, positions = db.execute("SELECT saves, positions FROM games WHERE number = ?", (number,)).fetchone()
@@ -114,7 +113,7 @@ class Memory:
                     self._owner = os.getpid()
                 yield self._connection
             except sqlite3.Error as error:
-                raise MeijinError(f"memory '{self.path}': {error}; {_remedy(error)}") from error
+                raise MeijinError(f"memory '{self.path}': {error}; {remedy(error)}") from error
 
     def _open(self) -> sqlite3.Connection:
         if self.path.is_dir():
@@ -127,8 +126,8 @@ class Memory:
             finally:
                 db.execute("COMMIT")
             if blank:
-                _patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
-                with _transaction(db):
+                patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
+                with transaction(db):
                     if self._is_blank(db):  # nobody else was faster
                         db.execute(f"PRAGMA application_id = {APPLICATION}")
                         db.execute(f"PRAGMA user_version = {VERSION}")
@@ -170,7 +169,7 @@ class Memory:
         question, named = "SELECT number, seats FROM games WHERE id = ? AND rules = ?", (self.game, self.rules)
         found = db.execute(question, named).fetchone()
         if found is None:
-            with _transaction(db):
+            with transaction(db):
                 found = db.execute(question, named).fetchone()
                 if found is None:
                     self._drop_oldest(db)
@@ -203,40 +202,3 @@ class Memory:
     @property
     def _table(self) -> str:
         return f"stats_{self._number}"
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing; one writer at a time, from the first statement on."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
-def _patiently(step: Callable[[], object]) -> None:
-    """Repeat what another process may block without SQLite waiting for it: the change to a write-ahead log."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            step()
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _remedy(error: sqlite3.Error) -> str:
-    text = str(error)
-    if "unable to open" in text or "readonly" in text:
-        return "give a path in a folder that exists and may be written"
-    if "locked" in text:
-        return "another program keeps it locked"
-    if "disk" in text and "malformed" not in text:
-        return "make room on the disk"
-    return "the file is damaged or of another program, and is left as it is: give another path, or move it away"

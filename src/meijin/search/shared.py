@@ -27,18 +27,18 @@ from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.search import locks
 from meijin.search.growth import MOST, Tree
-from meijin.search.selection import LATER, PLAIN, TIMES, Options, chooser, orderer
+from meijin.search.selection import PLAIN, Options, chooser
 from meijin.search.tree import (
     DEEPEST,
     HERE,
     INFO_SIZE,
-    ROOM,
     ROOT,
     STAMP,
     STATES,
     WAIT,
+    credit,
     evaluator,
-    expander,
+    opener,
     prover,
     refresher,
 )
@@ -66,9 +66,9 @@ def _share(game: Game, options: Options) -> Function:
     Stops early when the root is proven and, unless `frozen`, when the tree has no room for a node's children.
     """
     acquire, release = (locks.acquire, locks.release) if compiling.JIT else (_unlocked, _unlocked)
-    turn, play, score, evaluate, order = game.turn, game.play, game.score, evaluator(game, options), orderer(game)
-    expand, pick, prove, refresh = expander(game), chooser(game, options), prover(game), refresher(game)
-    rave, widens = options.rave > 0, options.widening is not None
+    turn, play, score, evaluate = game.turn, game.play, game.score, evaluator(game, options)
+    unfold, pick, prove, refresh = opener(game, options), chooser(game, options), prover(game), refresher(game)
+    rave = options.rave > 0
     seats, bounded, longest = game.seats, game.bounded, game.longest
 
     def lend(tree: Any, hot: Any, i: int, seat: int, bounds: Any) -> float:
@@ -122,7 +122,7 @@ def _share(game: Game, options: Options) -> Function:
         last: Any,  # [seat, move] with RAVE, else [0, 0]
         own: Any,  # only its STAMP is used
     ) -> int:
-        here, room = states[HERE : HERE + 1], states[ROOM : ROOM + 1]
+        here = states[HERE : HERE + 1]
         s = states[HERE]
         for done in range(simulations):
             copy(here, states[ROOT : ROOT + 1])
@@ -148,20 +148,13 @@ def _share(game: Game, options: Options) -> Function:
                             tree[i].total[k] = scores[k]
                     if i > 0:
                         break
-                if tree[i].first < 0:
-                    if not expand(tree, info, i, s, rng, moves, probs):
-                        if frozen:
-                            break
-                        retreat(tree, hot, path, debts, depth)
-                        info[WAIT] = 1
-                        release(lock)
-                        return done
-                    if widens and tree[i].turn >= 0:
-                        order(tree, hot, i, here, room, scores)
-                    if rave:
-                        for child in range(tree[i].first, tree[i].first + tree[i].count):
-                            hot[child, TIMES] = 0.0
-                            hot[child, LATER] = 0.0
+                if tree[i].first < 0 and not unfold(tree, hot, info, i, states, rng, moves, probs, scores):
+                    if frozen:
+                        break
+                    retreat(tree, hot, path, debts, depth)
+                    info[WAIT] = 1
+                    release(lock)
+                    return done
                 parent = i
                 i = pick(tree, hot, i, c, bounds, rng)
                 if rave and tree[parent].turn >= 0:
@@ -199,10 +192,7 @@ def _share(game: Game, options: Options) -> Function:
                     if seat >= 0:
                         node.total[seat] -= debts[d]
                 if rave and node.turn >= 0:
-                    for child in range(node.first, node.first + node.count):
-                        if last[node.turn, tree[child].move] >= own[STAMP] + d:
-                            hot[child, TIMES] += 1.0
-                            hot[child, LATER] += (scores[node.turn] - hot[child, LATER]) / hot[child, TIMES]
+                    credit(tree, hot, i, last, own[STAMP] + d, scores)
                 if d < depth and proven and not node.proven:
                     proven = prove(tree, i)
                 if seat >= 0:

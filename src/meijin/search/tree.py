@@ -183,6 +183,36 @@ def evaluator(game: Game, options: Options) -> Function:
     return evaluate
 
 
+def opener(game: Game, options: Options) -> Function:
+    """`unfold(...)`: give node `i` its children, ready for the options' way of choosing among them; False: no room."""
+    expand, order = expander(game), orderer(game)
+    rave, widens = options.rave > 0, options.widening is not None
+
+    def unfold(
+        tree: Any, hot: Any, info: Any, i: int, states: Any, rng: Any, moves: Any, probs: Any, scores: Any
+    ) -> bool:
+        if not expand(tree, info, i, states[HERE], rng, moves, probs):
+            return False
+        if widens and tree[i].turn >= 0:
+            order(tree, hot, i, states[HERE : HERE + 1], states[ROOM : ROOM + 1], scores)
+        if rave:
+            for child in range(tree[i].first, tree[i].first + tree[i].count):
+                hot[child, TIMES] = 0.0
+                hot[child, LATER] = 0.0
+        return True
+
+    return unfold
+
+
+def credit(tree: Any, hot: Any, i: int, last: Any, since: int, scores: Any) -> None:
+    """RAVE: the moves of node `i` that its mover made from stamp `since` on share in what came of it."""
+    node = tree[i]
+    for child in range(node.first, node.first + node.count):
+        if last[node.turn, tree[child].move] >= since:
+            hot[child, TIMES] += 1.0
+            hot[child, LATER] += (scores[node.turn] - hot[child, LATER]) / hot[child, TIMES]
+
+
 @cache
 def simulator(options: Options) -> Callable[[Game], Function]:
     """The maker of the kernel that searches with these options."""
@@ -198,9 +228,8 @@ def _simulate(game: Game, options: Options) -> Function:
 
     Stops early when the root is proven and, unless `frozen`, when the tree has no room for a node's children.
     """
-    turn, play, evaluate, order = game.turn, game.play, evaluator(game, options), orderer(game)
-    expand, pick, prove, refresh = expander(game), chooser(game, options), prover(game), refresher(game)
-    rave, widens = options.rave > 0, options.widening is not None
+    turn, play, evaluate, rave = game.turn, game.play, evaluator(game, options), options.rave > 0
+    unfold, pick, prove, refresh = opener(game, options), chooser(game, options), prover(game), refresher(game)
     seats, bounded, longest = game.seats, game.bounded, game.longest
 
     def kernel(
@@ -220,7 +249,7 @@ def _simulate(game: Game, options: Options) -> Function:
         path: Any,  # [longest + 1]
         last: Any,  # [seat, move] with RAVE, else [0, 0]: the stamp of the latest ply in which it was made
     ) -> int:
-        here, room = states[HERE : HERE + 1], states[ROOM : ROOM + 1]
+        here = states[HERE : HERE + 1]
         for done in range(simulations):
             if tree[0].proven:
                 return done
@@ -239,17 +268,10 @@ def _simulate(game: Game, options: Options) -> Function:
                         tree[i].proven = 1
                     if i > 0:
                         break
-                if tree[i].first < 0:
-                    if not expand(tree, info, i, s, rng, moves, probs):
-                        if frozen:
-                            break
-                        return done
-                    if widens and tree[i].turn >= 0:
-                        order(tree, hot, i, here, room, scores)
-                    if rave:
-                        for child in range(tree[i].first, tree[i].first + tree[i].count):
-                            hot[child, TIMES] = 0.0
-                            hot[child, LATER] = 0.0
+                if tree[i].first < 0 and not unfold(tree, hot, info, i, states, rng, moves, probs, scores):
+                    if frozen:
+                        break
+                    return done
                 parent = i
                 i = pick(tree, hot, i, c, bounds, rng)
                 if rave and tree[parent].turn >= 0:
@@ -279,10 +301,7 @@ def _simulate(game: Game, options: Options) -> Function:
                 for k in range(seats):
                     node.total[k] += scores[k]
                 if rave and node.turn >= 0:
-                    for child in range(node.first, node.first + node.count):
-                        if last[node.turn, tree[child].move] >= info[STAMP] + d:
-                            hot[child, TIMES] += 1.0
-                            hot[child, LATER] += (scores[node.turn] - hot[child, LATER]) / hot[child, TIMES]
+                    credit(tree, hot, i, last, info[STAMP] + d, scores)
                 if d < depth and proven:
                     proven = prove(tree, i)
                 if d > 0 and tree[path[d - 1]].turn >= 0:

@@ -8,8 +8,10 @@ import numpy as np
 import torch
 
 from meijin.core import kernels
+from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.core.rng import Stream, below, stream
+from meijin.core.opening import opening
+from meijin.core.rng import Stream, stream
 from meijin.core.state import State
 from meijin.learning.zero.inference import Evaluator
 from meijin.learning.zero.nets import Net
@@ -113,8 +115,8 @@ def duel(
     states = []
     for pair in range(first, first + (games + 1) // 2):
         rng = stream(seed, pair)
-        opening = _opening(game, plies, rng)
-        states += [opening, opening.copy()]
+        begun = _opening(game, plies, rng)
+        states += [begun, begun.copy()]
     states = states[:games]
     sides = np.arange(games) % 2  # the seat that `one` takes
     rngs = [stream(seed, 1_000_000 + 2 * first + i) for i in range(games)]
@@ -136,16 +138,11 @@ def duel(
 
 
 def _opening(game: Game, plies: int, rng: Stream) -> State:
-    for _ in range(1000):
-        state = State(game)
-        for _ in range(plies):
-            if state.roll(rng).is_over:
-                break
-            with np.errstate(over="ignore"):
-                state.play(state.legal_moves[below(rng, len(state.legal_moves))])
-        if not state.roll(rng).is_over:
-            return state
-    return State(game).roll(rng)
+    """After random plies, or the start where random play would end the game by then."""
+    try:
+        return opening(game, plies, rng)
+    except MeijinError:
+        return State(game).roll(rng)
 
 
 def points(scores: np.ndarray) -> float:
