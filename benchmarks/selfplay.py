@@ -4,8 +4,8 @@
 
 Ours counts whole moves of self-play: search, choice, play, reset and the record of every position. The peer counts
 its Gumbel search and the step of the environment. Same number of simulations, residual towers of the same blocks and
-channels with small heads. "net" is our net alone on the same batch, "trees" our trees with its answers left as they
-are: what each would do if the other cost nothing.
+channels with small heads. Half of the games' trees move while the net answers the other half; "net alone" and "trees
+alone" say what each would do if the other cost nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import gc
 import time
-from functools import partial
 
+import numpy as np
 import torch
 from common import human, machine, table
+from torch.profiler import ProfilerActivity, profile
 
 from meijin import make
 from meijin.core import cuda
@@ -28,19 +29,6 @@ TOWERS = {"connect_four": (5, 64), "othello": (6, 96), "go": (6, 96)}
 PGX = {"connect_four": "connect_four", "othello": "othello", "go": "go_9x9"}
 
 
-def timed(run, seconds: float = 3.0) -> float:
-    """Seconds a call, by as many as fit."""
-    run()
-    torch.cuda.synchronize()
-    began, count = time.perf_counter(), 0
-    while time.perf_counter() - began < seconds:
-        for _ in range(8):
-            run()
-        torch.cuda.synchronize()
-        count += 8
-    return (time.perf_counter() - began) / count
-
-
 def ours(name: str, batch: int, simulations: int, gumbel: bool) -> dict[str, float]:
     game = make(name)
     blocks, channels = TOWERS[name]
@@ -48,32 +36,47 @@ def ours(name: str, batch: int, simulations: int, gumbel: bool) -> dict[str, flo
     settings = Settings(
         simulations=simulations, gumbel=gumbel, alpha=0.3, warm=20, random_share=0.2, random_plies=8, hurry=False
     )
-    play = SelfPlay(net, batch, settings, device="cuda", compiled=True)
-    worker = play.workers[0]
-    worker.run(4 * simulations)  # spread the trees over their searches
-    torch.cuda.synchronize()
-    before = worker.forest.host("stats").sum(0)
+    play = SelfPlay(net, batch, settings, device="cuda")
+    for _ in range(4):
+        play.advance(play.stride)
+    before, steps = counts(play), 0
     began = time.perf_counter()
-    for _ in range(8):
-        play.advance(2 * simulations)
-    torch.cuda.synchronize()
+    while time.perf_counter() - began < 3.0:
+        play.advance(play.stride)
+        steps += play.stride
     seconds = time.perf_counter() - began
-    stats = worker.forest.host("stats").sum(0) - before
+    stats = counts(play) - before
+    trees, rest = alone(play, simulations)
     found = {
         "simulations": stats[layout.SIMULATIONS] / seconds,
         "evaluations": stats[layout.EVALUATIONS] / seconds,
         "positions": stats[layout.SIMULATIONS] / simulations / seconds,
+        "net": play.workers[0].forest.count / rest,
+        "trees": play.workers[0].forest.count / trees,
     }
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        worker.evaluator.run()
-    found["net"] = batch / timed(graph.replay)
-    stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
-    found["trees"] = batch / timed(partial(worker.forest.step, stream=stream))
-    del play, graph
+    del play
     gc.collect()
     torch.cuda.empty_cache()
     return found
+
+
+def counts(play: SelfPlay) -> np.ndarray:
+    torch.cuda.synchronize()
+    return np.asarray(sum(worker.forest.host("stats").sum(0) for worker in play.workers))
+
+
+def alone(play: SelfPlay, steps: int) -> tuple[float, float]:
+    """Seconds a step of one of the forests, undisturbed by the others: in its trees, and in everything else."""
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        play.workers[0].run(steps)
+        torch.cuda.synchronize()
+    trees = rest = 0.0
+    for kernel in seen.key_averages():
+        if "meijin" in kernel.key:
+            trees += kernel.device_time_total
+        else:
+            rest += kernel.device_time_total
+    return trees / steps / 1e6, rest / steps / 1e6
 
 
 def theirs(name: str, batch: int, simulations: int) -> float | None:

@@ -40,8 +40,7 @@ class SelfPlay:
     games: int = 128  # at once, on all devices and threads together
     threads: int = 2  # on a CPU; each plays its share of the games
     dtype: str = ""  # float32, bfloat16 or float16; empty: what the device is fastest at
-    compiled: bool = False  # by torch.compile
-    overlap: bool = True  # on a CPU: play on while the net learns; else the same seed makes the same run
+    overlap: bool = True  # play on while the net learns; else the same seed makes the same run
     pool_share: float = 0.0  # of the games, in which one seat is a past net of the run; its positions are not learned
     pool_size: int = 8  # past nets to draw from: the latest that `length.keep` keeps
     curriculum: tuple[tuple[float, int], ...] = ()  # (share of the run, simulations from there on), ascending

@@ -132,6 +132,13 @@ class Unit(nn.Module):
         normed: Tensor = self.norm(y, mask)
         return normed
 
+    def relu(self, x: Tensor, mask: Tensor | None, side: Tensor | None = None) -> Tensor:
+        return relu(self(x, mask, side))
+
+    def onto(self, x: Tensor, mask: Tensor | None, shortcut: Tensor) -> Tensor:
+        """The ReLU of the unit's output and the shortcut together."""
+        return relu(self(x, mask).add_(shortcut))
+
 
 def pool(x: Tensor, on_board: int) -> Tensor:
     """[batch, c, rows, columns], none negative and 0 off the board -> [batch, 3c]: mean, mean by size, maximum."""
@@ -150,9 +157,8 @@ class Block(nn.Module):
         self.second = Unit(channels, channels, kernel)
 
     def forward(self, x: Tensor, mask: Tensor | None, on_board: int) -> Tensor:
-        side = pool(relu(self.look(x, mask)), on_board) if self.look is not None else None
-        y: Tensor = self.second(relu(self.first(x, mask, side)), mask)
-        return relu(y.add_(x))
+        side = pool(self.look.relu(x, mask), on_board) if self.look is not None else None
+        return self.second.onto(self.first.relu(x, mask, side), mask, x)
 
 
 class Policy(nn.Module):
@@ -173,7 +179,7 @@ class Policy(nn.Module):
         self.flat = None if cells else nn.Linear(width * lay.places, num_moves)
 
     def forward(self, x: Tensor, mask: Tensor | None, on_board: int, index: Tensor | None) -> Tensor:
-        y = relu(self.unit(x, mask, pool(x, on_board) if self.pooled else None))
+        y = self.unit.relu(x, mask, pool(x, on_board) if self.pooled else None)
         if self.planes is None:
             assert self.flat is not None
             flat: Tensor = self.flat(for_layer(by_place(y), self.flat))
@@ -208,7 +214,7 @@ class Value(nn.Module):
         self.plies = nn.Linear(config.value_hidden, 1) if config.moves_left else None
 
     def forward(self, x: Tensor, mask: Tensor | None, on_board: int) -> tuple[Tensor, Tensor | None]:
-        y = relu(self.unit(x, mask))
+        y = self.unit.relu(x, mask)
         y = for_layer(pool(y, on_board) if self.pooled else by_place(y), self.hidden)
         hidden = relu(self.hidden(y))
         return self.values(hidden), None if self.plies is None else self.plies(hidden).squeeze(1)
@@ -282,7 +288,7 @@ class Net(nn.Module):
         """Everything the net says about a batch of planes."""
         mask, on_board = self.mask, self.layout.on_board
         grid, side = self.place(x)
-        y = relu(self.stem(grid, mask, side))
+        y = self.stem.relu(grid, mask, side)
         for block in self.blocks:
             y = block(y, mask, on_board)
         logits = self.policy(y, mask, on_board, self.index)

@@ -68,7 +68,7 @@ def strong(game: Game) -> ZeroConfig:
     games = 8192 if (game.branching or 1) * min(game.longest, LONGEST) <= 20_000 else 2048
     return ZeroConfig(game=str(game), net={"size": "small"}, search=search(game, 64)).changed(
         {
-            "selfplay": {"games": games, "compiled": True},
+            "selfplay": {"games": games},
             "replay": {"window": 4_000_000, "start": 100_000},
             "training": {"batch": 4096, "rate": 2e-3, "compiled": True, "reuse": 3.0},
             "length": {"iterations": 400, "positions": 16 * games, "evaluate": 20, "keep": 20},

@@ -273,7 +273,7 @@ class Run:
     def _source(self) -> Source:
         config = self.config
         if len(self.devices) == 1 and self.devices[0] == self.device:
-            kind = Background if config.selfplay.overlap and self.device == "cpu" else Local
+            kind = Background if config.selfplay.overlap else Local
             return kind(self.playing, config, self.device)
         self._save()  # what the workers begin with
         return Processes(self.folder, config, self.devices, self.latest, self.report)

@@ -21,7 +21,8 @@ from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, harvest, policy_width
 from meijin.search.forest import Forest, Settings, layout
 
-SLOTS = 64  # more than the longest game needs, so that finished games wait for the harvest a while
+FORESTS = 2  # on a GPU: while the net answers one, the trees of the other move
+SLOTS = 128  # more than the longest game needs, so that finished games wait for the harvest a while
 
 
 class Worker:
@@ -36,7 +37,6 @@ class Worker:
         selfplay: bool = True,
         device: str = "cpu",
         dtype: str = "",
-        compiled: bool = False,
         seed: int = 0,
         slots: int = 1,
         rivals: int = 0,
@@ -45,7 +45,7 @@ class Worker:
         self.device = device
 
         def evaluator(batch: int) -> Evaluator:
-            return Evaluator(net, batch, device=device, dtype=dtype or None, compiled=compiled, graph=False, threads=1)
+            return Evaluator(net, batch, device=device, dtype=dtype or None, graph=False, threads=1)
 
         self.evaluator = e = evaluator(games)
         self.past = evaluator(rivals) if rivals else None
@@ -66,6 +66,7 @@ class Worker:
         info = self.forest.arrays.info
         info = torch.as_tensor(info, device=device) if gpu else torch.from_numpy(info)
         self._is_past = info[:rivals, layout.PAST, None]  # the forest's own memory
+        self._stream: Any = torch.cuda.Stream(device) if gpu else None  # type: ignore[no-untyped-call]
         self._graph: Any = None
 
     def load(self, net: Net) -> None:
@@ -94,28 +95,45 @@ class Worker:
             for _ in range(steps):
                 self.forest.step()
                 self._think()
-            return
-        if self._graph is None:
-            self._record()
-        for _ in range(steps):
+        else:
+            run_on_gpu([self], steps)
+
+    def replay(self) -> None:
+        """One step on a GPU, in the worker's own stream."""
+        with torch.cuda.stream(self._stream):
             self._graph.replay()
 
-    def _record(self) -> None:
-        """Record a step of the trees and of the net once; from then on the CPU only says "again"."""
+    def _step(self) -> None:
         from meijin.core.cuda import external_stream
 
-        with torch.cuda.device(self.device):
-            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                self.forest.step(stream=external_stream(stream.cuda_stream))
-                self._think()
-            torch.cuda.current_stream().wait_stream(stream)
+        self.forest.step(stream=external_stream(torch.cuda.current_stream().cuda_stream))
+        self._think()
+
+    def record(self) -> None:
+        """Record a step of the trees and of the net, once; from then on the CPU only says "again"."""
+        if self._graph is not None:
+            return
+        with torch.cuda.device(self.device), torch.cuda.stream(self._stream):
+            self._step()
             torch.cuda.synchronize()
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
-                self.forest.step(stream=external_stream(torch.cuda.current_stream().cuda_stream))
-                self._think()
+            with torch.cuda.graph(self._graph, stream=self._stream, capture_error_mode="thread_local"):
+                self._step()
+
+
+def run_on_gpu(workers: list[Worker], steps: int) -> None:
+    """So many steps of each, without waiting. The trees of one move while the net answers another."""
+    with torch.cuda.device(workers[0].device):
+        current = torch.cuda.current_stream()
+        streams = [worker._stream for worker in workers]
+        for worker, stream in zip(workers, streams, strict=True):
+            stream.wait_stream(current)
+            worker.record()
+        for _ in range(steps):
+            for worker in workers:
+                worker.replay()
+        for stream in streams:
+            current.wait_stream(stream)
 
 
 class SelfPlay:
@@ -130,7 +148,6 @@ class SelfPlay:
         device: str = "cpu",
         threads: int = 1,
         dtype: str = "",
-        compiled: bool = False,
         width: int = 64,
         seed: int = 0,
         pool_share: float = 0.0,
@@ -138,7 +155,7 @@ class SelfPlay:
         game: Game = net.game
         self.game, self.width, self.games = game, policy_width(game, width), games
         longest = min(game.longest, settings.cap or game.longest, 4096)
-        workers = 1 if device != "cpu" else max(1, min(threads, games))
+        workers = max(1, min(threads if device == "cpu" else FORESTS, games))
         shares = [games // workers + (k < games % workers) for k in range(workers)]
         self.workers = [
             Worker(
@@ -147,15 +164,14 @@ class SelfPlay:
                 settings,
                 device=device,
                 dtype=dtype,
-                compiled=compiled,
                 seed=seed * 1000 + k,
                 slots=longest + SLOTS,
                 rivals=math.ceil(pool_share * share),
             )
             for k, share in enumerate(shares)
         ]
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
-        self.simulations = settings.simulations
+        self._pool = ThreadPoolExecutor(workers) if device == "cpu" else None
+        self.simulations, self.gpu = settings.simulations, device != "cpu"
         self._counted = np.zeros(layout.STATS_SIZE, np.int64)
 
     def load(self, net: Net, settings: Settings | None = None, past: Net | None = None) -> None:
@@ -166,10 +182,15 @@ class SelfPlay:
                 worker.set(settings, past)
                 self.simulations = settings.simulations
 
+    @property
+    def stride(self) -> int:
+        """Steps between two harvests: a move or so, and a few on a GPU, which has to wait meanwhile."""
+        return max(16, self.simulations) * (4 if self.gpu else 1)
+
     def advance(self, steps: int) -> Positions:
         """So many steps of every tree, and the positions of the games that ended."""
         if self._pool is None:
-            self.workers[0].run(steps)
+            run_on_gpu(self.workers, steps)
         else:
             list(self._pool.map(lambda worker: worker.run(steps), self.workers))
         return Positions.cat([harvest(worker.forest, self.width) for worker in self.workers])
@@ -179,7 +200,7 @@ class SelfPlay:
         parts: list[Positions] = []
         count = 0
         while count < positions:
-            part = self.advance(max(16, self.simulations))
+            part = self.advance(self.stride)
             count += len(part)
             parts.append(part)
             if on_progress:

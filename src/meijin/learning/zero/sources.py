@@ -54,7 +54,6 @@ def _selfplay(net: Net, config: ZeroConfig, device: str, seed: int, games: int) 
         device=device,
         threads=own.threads,
         dtype=own.dtype,
-        compiled=own.compiled,
         width=config.replay.policy_width,
         seed=seed,
         pool_share=own.pool_share,
@@ -94,7 +93,10 @@ class Local(Source):
 
 
 class Background(Source):
-    """Self-play in threads of this process that go on while the net learns; at most one iteration ahead of it."""
+    """Self-play in threads of this process that go on while the net learns; at most one iteration ahead of it.
+
+    On a GPU it has a stream of its own, so that neither waits for the other; what passes between them is synchronised.
+    """
 
     def __init__(self, net: Net, config: ZeroConfig, device: str):
         self.config, self.pool = config, Pool(config, config.selfplay.seed)
@@ -105,6 +107,7 @@ class Background(Source):
         self.error: BaseException | None = None
         self.closed = False
         self.changed = threading.Condition()
+        self.stream: Any = torch.cuda.Stream(device) if device != "cpu" else None  # type: ignore[no-untyped-call]
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
@@ -113,25 +116,34 @@ class Background(Source):
 
     def _run(self) -> None:
         try:
-            while True:
-                with self.changed:
-                    self.changed.wait_for(lambda: self.closed or self._count() < self.most)
-                    if self.closed:
-                        return
-                    newer, self.newer = self.newer, None
-                if newer is not None:
-                    self.play.load(*newer)
-                part = self.play.advance(max(16, self.play.simulations))
-                with self.changed:
-                    self.parts.append(part)
-                    self.changed.notify_all()
+            with torch.cuda.stream(self.stream):  # None: nothing changes
+                while self._advance():
+                    pass
         except BaseException as error:  # for the thread that waits for us
             with self.changed:
                 self.error = error
                 self.changed.notify_all()
 
+    def _advance(self) -> bool:
+        with self.changed:
+            self.changed.wait_for(lambda: self.closed or self._count() < self.most)
+            if self.closed:
+                return False
+            newer, self.newer = self.newer, None
+        if newer is not None:
+            self.play.load(*newer)
+        part = self.play.advance(self.play.stride)
+        if self.stream:
+            self.stream.synchronize()
+        with self.changed:
+            self.parts.append(part)
+            self.changed.notify_all()
+        return True
+
     def load(self, net: Net, latest: Path, progress: float) -> None:
         own = copy.deepcopy(net)  # the learner goes on changing its own
+        if self.stream:
+            torch.cuda.current_stream().synchronize()
         newer = own, self.config.search_at(progress), self.pool.draw(latest.parent)
         with self.changed:
             self.newer = newer
@@ -145,6 +157,9 @@ class Background(Source):
                 self.changed.wait()
             parts, self.parts = self.parts, []
             self.changed.notify_all()
+        if self.stream:  # their memory goes back to self-play, but not before the learner has read it
+            for tensor in (tensor for part in parts for tensor in part):
+                tensor.record_stream(torch.cuda.current_stream())
         self.play.check()
         return Positions.cat(parts), self.play.stats()
 

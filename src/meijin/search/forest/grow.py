@@ -174,16 +174,20 @@ def answerer(game: Game) -> Function:
             i = add(nodes, edges, info, path, mover, n)
             if i >= 0:
                 nodes[i].value = values[mover]
-                first, highest, whole = nodes[i].first, -math.inf, 0.0
+                first, highest, whole = nodes[i].first, np.float32(-math.inf), np.float32(0.0)
                 for k in range(n):
-                    highest = max(highest, np.float64(logits[seen(mover, moves[k])]))
-                for k in range(n):
-                    prior = math.exp(np.float64(logits[seen(mover, moves[k])]) - highest)
-                    edges[first + k].prior = prior
+                    logit = logits[seen(mover, moves[k])]
                     edges[first + k].move = moves[k]
+                    edges[first + k].logit = logit
+                    highest = max(highest, logit)
+                for k in range(n):  # in single precision, which a GPU is much faster at
+                    prior = math.exp(edges[first + k].logit - highest)
+                    edges[first + k].prior = prior
                     whole += prior
+                offset, factor = highest + math.log(whole), np.float32(1.0) / whole
                 for k in range(n):
-                    edges[first + k].prior /= whole
+                    edges[first + k].logit -= offset
+                    edges[first + k].prior *= factor
         up(nodes, edges, info, path, values, bounds)
         info[WAITS] = 0
 
@@ -325,6 +329,7 @@ def rerooter(game: Game) -> Function:
                 for q in range(seats):
                     edges[pool + k].total[q] = edges[old + k].total[q]
                 edges[pool + k].prior = edges[old + k].prior
+                edges[pool + k].logit = edges[old + k].logit
                 edges[pool + k].visits = edges[old + k].visits
                 edges[pool + k].child = edges[old + k].child
                 edges[pool + k].move = edges[old + k].move

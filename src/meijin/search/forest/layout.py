@@ -33,6 +33,7 @@ def edge_dtype(seats: int) -> np.dtype[Any]:
     fields = [
         ("total", "f4", (seats,)),  # sum of the values of every visit, [seat]
         ("prior", "f4"),  # of a chance outcome: its probability
+        ("logit", "f4"),  # of a move: the logarithm of what the net says, before any noise
         ("visits", "i4"),
         ("child", "i4"),  # node, or NONE
         ("move", "i4"),

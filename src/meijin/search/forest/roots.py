@@ -56,7 +56,7 @@ def preparer(game: Game, by_gumbel: bool) -> Function:
             for _ in range(count - considered):
                 worst, least = -1, math.inf
                 for k in range(count):
-                    value = noise[k] + math.log(edges[first + k].prior + 1e-9)
+                    value = noise[k] + edges[first + k].logit
                     if noise[k] > -math.inf and value < least:
                         worst, least = k, value
                 noise[worst] = -math.inf
