@@ -648,3 +648,42 @@ def test_a_key_tells_positions_apart() -> None:
         check_game(tiny(key=blind))
     with pytest.raises(RuleError, match="rule 'key' changes the record"):
         check_game(tiny(key=writes))
+
+
+# ---- whose the cells are ----
+
+
+def test_owners_are_tried_at_the_end() -> None:
+    def nobody(s: Any, owners: Any) -> None:
+        for cell in range(3):
+            owners[cell] = -1
+
+    def strange(s: Any, owners: Any) -> None:
+        for cell in range(3):
+            owners[cell] = 2
+
+    def lazy(s: Any, owners: Any) -> None:
+        owners[0] = 0
+
+    def writes(s: Any, owners: Any) -> None:
+        nobody(s, owners)
+        s.word = 1
+
+    def lopsided(s: Any, owners: Any) -> None:
+        nobody(s, owners)
+        owners[0] = 0
+
+    def long(s: Any, owners: Any) -> None:
+        owners[3] = 0
+
+    assert laws(check_game(tiny(owners=nobody), gpu=False))["cells owned"] == (20, "")
+    assert laws(check_game(tiny(), games=2, gpu=False))["cells owned"] == (0, "")
+    for rule, problem in (
+        (strange, r"(?s)rule 'owners' writes 2 to cell 0.*seats 0 to 1, and -1 for nobody"),
+        (lazy, "rule 'owners' leaves cell 1 .* unwritten"),
+        (writes, "rule 'owners' changes the record: word"),
+        (lopsided, "rule 'owners' breaks the symmetry"),
+        (long, r"(?s)rule 'owners' fails.*`owners` holds one entry for each of the 3 cells"),
+    ):
+        with pytest.raises(RuleError, match=problem):
+            check_game(tiny(owners=rule), gpu=False)

@@ -72,3 +72,35 @@ def test_what_is_proven_is_true(gumbel: bool) -> None:
             found = [e.total[state.turn] / e.visits for e in forest.arrays.edges[i, : node.count] if e.proven]
             assert max(found) == pytest.approx(best, abs=1e-6)
     assert proven > 100
+
+
+def test_moves_that_are_the_same_to_their_mover_are_equally_likely() -> None:
+    """With three seats a seat that has lost decides who wins: what is proven must not depend on the order of moves."""
+    game = make("nim(heaps=(1, 2, 3), players=3)")
+
+    def values(state: State) -> np.ndarray:
+        if state.is_over:
+            return np.array(state.scores)
+        seat, found = state.turn, np.array([values(state.copy().play(move)) for move in state.legal_moves])
+        same = found[:, seat] > found[:, seat].max() - 1e-9
+        return np.asarray(found[same].mean(axis=0))
+
+    first = [State(game).play(move) for move in State(game).legal_moves]
+    roots = [state.copy().play(move) for state in first for move in state.legal_moves]
+    forest = Forest(game, len(roots), Settings(simulations=1000))
+    records = game.states(len(roots))
+    for i, state in enumerate(roots):
+        records[i] = state.record
+    forest.restart(records)
+    for _ in range(1002):
+        forest.step()
+    proven = 0
+    for i, state in enumerate(roots):
+        node = forest.arrays.nodes[i, 0]
+        for edge in forest.arrays.edges[i, node.first : node.first + node.count]:
+            if edge.proven:
+                proven += 1
+                known = values(state.copy().play(int(edge.move)))
+                expected = 2 * (known + 0.5) / 1.5 - 1  # scores from -1/2 to 1 are values from -1 to 1
+                assert np.allclose(edge.total / edge.visits, expected, atol=1e-5)
+    assert proven > 40

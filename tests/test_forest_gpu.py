@@ -18,6 +18,7 @@ from meijin.search.forest import Forest, Settings
 GAMES = [
     "tic_tac_toe",
     "connect_four",
+    "othello(size=4)",  # games short enough to end before the cap, so that cells have owners
     "othello(size=6)",
     "go(size=5)",
     "nim(heaps=(3, 4, 5), players=3)",
@@ -66,7 +67,7 @@ def searching(simulations: int, gumbel: bool) -> Settings:
 
 def same(game: Any, settings: Settings, steps: int, selfplay: bool) -> None:
     cpu, gpu = (grown(game, settings, gpu, steps, selfplay) for gpu in (False, True))
-    for name in ("info", "facts", "kept_moves", "bits", "stats"):
+    for name in ("info", "facts", "kept_moves", "bits", "stats", "owners"):
         np.testing.assert_array_equal(cpu.host(name), gpu.host(name), err_msg=name)
     for name in ("kept_probs", "kept_roots", "outcomes", "numbers"):
         np.testing.assert_allclose(cpu.host(name), gpu.host(name), atol=1e-5, err_msg=name)
@@ -82,13 +83,17 @@ def test_both_processors_grow_the_same_forest(name: str, gumbel: bool) -> None:
     same(make(name), searching(16, gumbel), 300, selfplay=True)
 
 
-@pytest.mark.parametrize("gumbel", [False, True], ids=["puct", "gumbel"])
-def test_the_simulator_grows_the_same_forest(gumbel: bool) -> None:
+@pytest.mark.parametrize(
+    "name, simulations, gumbel",
+    [("tic_tac_toe", 6, False), ("tic_tac_toe", 6, True), ("othello(size=4)", 2, False)],
+    ids=["puct", "gumbel", "owners"],
+)
+def test_the_simulator_grows_the_same_forest(name: str, simulations: int, gumbel: bool) -> None:
     code = (
         "import sys, warnings; warnings.simplefilter('ignore')\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from test_forest_gpu import make, same, searching\n"
-        f"same(make('tic_tac_toe'), searching(6, {gumbel}), 40, selfplay=True)\n"
+        f"same(make({name!r}), searching({simulations}, {gumbel}), 40, selfplay=True)\n"
     )
     env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "MEIJIN_JIT": "0"}
     result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)

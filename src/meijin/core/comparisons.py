@@ -18,7 +18,7 @@ from meijin.core.errors import RuleError, UnknownName
 from meijin.core.game import CHANCE, OVER, Game, Symmetry
 from meijin.core.laws import Evidence, Tried
 from meijin.core.state import State
-from meijin.core.trial import UNWRITTEN, Position, broken, close, differences
+from meijin.core.trial import UNWRITTEN, UNWRITTEN_BYTE, Position, broken, close, differences
 
 #: Chance that `sampling` fails a correct game.
 FALSE_ALARM = 1e-9
@@ -134,6 +134,15 @@ def _compare_reading(game: Game, here: Position, states: Any) -> None:
     _check_guards(game, "turn", states, here.line)
     if game.noisy is not None or game.key is not None:
         _compare_search_rules(game, here, states)
+    if here.owners is not None:
+        owners = np.full((3, c), UNWRITTEN_BYTE, np.int8)
+        game.kernel(kernels.owners)(states, 1, owners[1])
+        if not np.array_equal(owners[1], here.owners):
+            problem = f"differs: interpreted {_short(here.owners)}, compiled {_short(owners[1])}"
+            raise broken(game, "owners", problem, _WIDTHS, here.line)
+        if (owners[[0, 2]] != UNWRITTEN_BYTE).any():
+            raise broken(game, "owners", "writes outside its buffer when compiled", _INSIDE, here.line)
+        _check_guards(game, "owners", states, here.line)
 
 
 def _compare_search_rules(game: Game, here: Position, states: Any) -> None:
@@ -285,12 +294,16 @@ def _mirrored(game: Game, symmetry: Symmetry, positions: list[Position]) -> int:
         order = np.argsort(listed)
         chances = probs[:n] if position.turn == CHANCE else np.zeros(0)
         expected = position.probs[order] if position.turn == CHANCE else np.zeros(0)
+        owners = np.zeros(len(cells), np.int8)
+        if position.owners is not None and turn == OVER:
+            game.kernel(kernels.owners)(states, 0, owners)
         for rule, ok in (
             ("turn", turn == position.turn),
             ("cells", np.array_equal(cells[where], position.cells)),
             ("score", close(scores, position.scores)),
             ("odds" if position.turn == CHANCE else "legal", np.array_equal(moves[:n], listed[order])),
             ("odds", len(chances) == len(expected) and close(chances, expected)),
+            ("owners", position.owners is None or np.array_equal(owners[where], position.owners)),
         ):
             if not ok:
                 problem = f"breaks the symmetry '{symmetry.name}': what it says of the mirrored game is not the image"

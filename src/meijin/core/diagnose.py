@@ -101,6 +101,7 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
         "heuristic": [(record, floats)],
         "cells": [(record, integers), (record, nb.Array(nb.float32, 1, "C"))],  # the second by the default planes
         "planes": [(record, nb.Array(nb.float32, 2, "C"))],
+        "owners": [(record, nb.Array(nb.int8, 1, "C"))],
         "sample": [(record, nb.Array(nb.uint64, 1, "C"))],
         "policy": [(record, nb.Array(nb.uint64, 1, "C"))],
     }
@@ -312,6 +313,7 @@ def _failure(game: Game, rule: str, error: Exception) -> tuple[str, str]:
             "score": f"`scores` holds seats={game.seats} entries",
             "heuristic": f"`scores` holds seats={game.seats} entries",
             "cells": f"`cells` holds one entry for each of the {len(game.board.cells)} cells",
+            "owners": f"`owners` holds one entry for each of the {len(game.board.cells)} cells",
             "planes": f"`planes` has the shape [num_planes={game.num_planes}, cells={len(game.board.cells)}]",
         }.get(rule)
         hint = f"{bound}; " if bound else ""

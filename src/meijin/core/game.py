@@ -37,8 +37,9 @@ CONTRACT = {
     "policy": ("s", "rng"),
     "noisy": ("s", "move"),
     "key": ("s",),
+    "owners": ("s", "owners"),
 }
-OPTIONAL = ("odds", "planes", "heuristic", "sample", "policy", "noisy", "key")
+OPTIONAL = ("odds", "planes", "heuristic", "sample", "policy", "noisy", "key", "owners")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Game:
     policy: Function | None = None  # a legal move such as a sensible player might make, for playouts
     noisy: Function | None = None  # whether a move is worth searching past the horizon (captures, checks, pushes)
     key: Function | None = None  # 64 bits that tell positions apart, for a game that keeps them; else they are hashed
+    owners: Function | None = None  # when the game is over: the seat that owns each cell, -1 for nobody
     # notation and interaction; by default move i places on cell i
     path: Callable[[int], Path] | None = None
     move_name: Callable[[int], str] | None = None

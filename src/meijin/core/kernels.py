@@ -83,6 +83,18 @@ def heuristic(game: Game) -> Function:
     return kernel
 
 
+def owners(game: Game) -> Function:
+    """Who owns each cell of a position where the game is over, int8 [cell]."""
+    rule = game.owners
+    if rule is None:
+        raise ValueError(f"{game} does not say who owns its cells")
+
+    def kernel(states: Any, i: int, out: Any) -> None:
+        rule(states[i], out)
+
+    return kernel
+
+
 def no_odds(s: Any, moves: Any, probs: Any) -> int:
     return 0
 

@@ -17,7 +17,7 @@ from meijin.core import diagnose, rng
 from meijin.core.errors import RuleError
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.moves import Path
-from meijin.core.trial import UNWRITTEN, Position, Trial, broken, frozen_tables
+from meijin.core.trial import UNWRITTEN, UNWRITTEN_BYTE, Position, Trial, broken, frozen_tables
 
 _WORK = 20_000  # entries written by interpreted rules that one of `games` may cost; longer games are played less often
 
@@ -140,7 +140,7 @@ def interpreted_play(evidence: Evidence) -> Tried:
     played = 0
 
     def judge(position: Position) -> None:
-        for law in POSITION_LAWS[:-1] if position.planes is None else POSITION_LAWS[-1:]:
+        for law in _FIRST_LAWS if position.planes is None else _LAST_LAWS:
             evidence.judged[law] += law(game, position)
 
     with frozen_tables(game):
@@ -262,7 +262,7 @@ def cells_in_range(game: Game, position: Position) -> bool:
 
 def planes_written(game: Game, position: Position) -> bool:
     """`planes` and `heuristic` write every entry, finite."""
-    assert position.planes is not None  # judged last: `planes` may build on the other rules
+    assert position.planes is not None  # judged last
     if not np.isfinite(position.planes).all():
         plane, cell = np.argwhere(~np.isfinite(position.planes))[0].tolist()
         problem = f"leaves plane {plane}, cell {cell} unwritten or not finite"
@@ -273,12 +273,22 @@ def planes_written(game: Game, position: Position) -> bool:
     return True
 
 
+def cells_owned(game: Game, position: Position) -> bool:
+    """When the game is over, `owners` writes every cell, each a seat or -1."""
+    if position.owners is None:
+        return False
+    for cell, value in enumerate(position.owners.tolist()):
+        name = f"cell {cell} ('{game.board.cells[cell].name}')"
+        if value == UNWRITTEN_BYTE:
+            raise broken(game, "owners", f"leaves {name} unwritten", "write every entry, every time", position.line)
+        if not -1 <= value < game.seats:
+            remedy = f"owners are the seats 0 to {game.seats - 1}, and -1 for nobody"
+            raise broken(game, "owners", f"writes {value} to {name}", remedy, position.line)
+    return True
+
+
 PositionLaw = Callable[[Game, Position], bool]
 
-POSITION_LAWS: tuple[PositionLaw, ...] = (
-    moves_listed,
-    outcomes_listed,
-    scores_in_range,
-    cells_in_range,
-    planes_written,
-)
+_FIRST_LAWS: tuple[PositionLaw, ...] = (moves_listed, outcomes_listed, scores_in_range, cells_in_range)
+_LAST_LAWS: tuple[PositionLaw, ...] = (planes_written, cells_owned)  # their rules may build on the others
+POSITION_LAWS = (*_FIRST_LAWS, *_LAST_LAWS)

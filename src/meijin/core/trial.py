@@ -27,6 +27,7 @@ from meijin.core.rng import Stream, stream
 
 #: What integer buffers hold before a rule fills them; floats hold nan.
 UNWRITTEN = -(2**31)
+UNWRITTEN_BYTE = -(2**7)  # the same in a byte, for `owners`
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class Position:
     planes: NDArray[np.float32] | None = None  # [plane, cell]
     noisy: tuple[int, ...] = ()  # at a seat's turn, what `noisy` said of each listed move
     key: int | None = None  # what `key` said
+    owners: NDArray[np.int8] | None = None  # at the end, what `owners` said
     move: int = -1  # what was played here; -1 at the end
 
 
@@ -128,7 +130,7 @@ class Trial:
         )
 
     def _guess(self, position: Position) -> None:
-        """`planes`, `heuristic`, `policy`, `noisy` and `key`, which may rely on what the other rules say."""
+        """`planes`, `heuristic`, `policy`, `noisy`, `key` and `owners`, which may rely on what the other rules say."""
         game = self.game
         position.planes = np.full((game.num_planes or 0, len(game.board.cells)), np.nan, np.float32)
         self._call("planes", self.states[0], position.planes)
@@ -145,6 +147,9 @@ class Trial:
             )
         if game.key is not None:
             position.key = self._count("key", self.states[0])
+        if game.owners is not None and position.turn == OVER:
+            position.owners = np.full(len(game.board.cells), UNWRITTEN_BYTE, np.int8)
+            self._call("owners", self.states[0], position.owners)
 
     def _choose(self, position: Position) -> int:
         """A random move, drawn as `kernels.random_walks` draws it."""

@@ -165,6 +165,13 @@ def go(
         for cell in range(area):
             out[cell] = s.color[point[cell]]
 
+    def owners(s: Any, out: Any) -> None:
+        """A stone's point is its colour's, and an empty one that of the colour its region touches alone."""
+        for cell in range(area):
+            p = np.uint64(point[cell])
+            color = s.color[p] if s.color[p] != EMPTY else s.next[p]  # as `count` has settled it
+            out[cell] = 0 if color == BLACK else 1 if color == WHITE else -1
+
     def planes(s: Any, out: Any) -> None:
         """From the mover's view: the stones, mine and theirs (0, 1); mine and theirs with 1, 2 and more liberties
         (2-4, 5-7); the latest move and the one before it (8, 9); empty points where I may not play (10); whether they
@@ -217,6 +224,7 @@ def go(
         heuristic=heuristic,
         sample=sample,
         policy=policy,
+        owners=owners,
         path=lambda move: ("pass",) if move == skip else (move,),
         keeps=tuple(board.symmetries),  # named, as the rules keep them even where the handicap stones do not
     )

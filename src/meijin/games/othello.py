@@ -199,6 +199,11 @@ def othello(size: int = 8) -> Game:
             disc = single(cell)
             out[cell] = 1 if some(both(black, disc)) else 2 if some(both(white, disc)) else 0
 
+    def owners(s: Any, out: Any) -> None:
+        cells(s, out)
+        for cell in range(area):
+            out[cell] = out[cell] - 1  # black's discs are 1, white's 2
+
     return Game(
         state=state,
         board=square(size, rows_from="top"),
@@ -214,6 +219,7 @@ def othello(size: int = 8) -> Game:
         cells=cells,
         heuristic=heuristic,
         sample=sample,
+        owners=owners,
         path=lambda move: ("pass",) if move == skip else (move,),
         # All eight: the rules know no direction, though four of them exchange the colours of the start.
         keeps=("rotate90", "rotate180", "rotate270", "mirror", "flip", "transpose", "antitranspose"),

@@ -130,7 +130,7 @@ def describe(path: str | Path) -> dict[str, Any]:
     with _opened(path) as file:
         text = (file.metadata() or {}).get("meijin")
     if text is None:
-        raise MeijinError(f"{path} is a safetensors file, but not a checkpoint of Meijin")
+        raise MeijinError(f"{path} is a safetensors file, but holds no net that `meijin train GAME zero` made")
     try:
         about = json.loads(text)
         version, typed = about["format"], {"game": str, "shape": dict, "net": dict, "facts": dict}

@@ -92,6 +92,8 @@ class Training:
     policy_weight: float = 1.0  # of the policy's cross-entropy in the loss
     value_weight: float = 1.0  # of the values' squared error
     moves_left_weight: float = 0.05  # of the plies left, where the net has `moves_left`
+    ownership_weight: float = 0.15  # of the squared error a cell, where the net has `ownership`
+    score_weight: float = 0.05  # of the score's squared error, where the net has `score`
     symmetries: bool = True  # every position in a random one of the game's symmetries
     mixed: bool = True  # bfloat16 where the device is fast at it
     compiled: bool = False  # by torch.compile
@@ -100,7 +102,7 @@ class Training:
 
     def __post_init__(self) -> None:
         _at_least(self, batch=1, reuse=0, rate=0, final=0, warmup=0, weight_decay=0, clip=0, threads=1)
-        _at_least(self, policy_weight=0, value_weight=0, moves_left_weight=0)
+        _at_least(self, policy_weight=0, value_weight=0, moves_left_weight=0, ownership_weight=0, score_weight=0)
         _shares(self, "ema", "value_mix")
         _one_of(self, optimizer=("adamw", "sgd"), schedule=("cosine", "steps", "constant"))
 

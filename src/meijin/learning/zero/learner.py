@@ -14,8 +14,8 @@ from torch import Tensor
 from meijin.core.errors import MeijinError
 from meijin.learning.zero.config import Training
 from meijin.learning.zero.inference import cpu_dtype
-from meijin.learning.zero.nets import Net
-from meijin.learning.zero.positions import Positions, Symmetries, Unpacker
+from meijin.learning.zero.nets import Net, Outputs
+from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker
 
 
 class Diverged(MeijinError):
@@ -63,9 +63,12 @@ class Learner:
         config, seats = self.config, self.net.game.seats
         planes = self.unpack(batch.bits, batch.numbers)
         moves, probs = batch.moves.long(), batch.probs.float()
+        owners = batch.owners if self.net.config.ownership or self.net.config.score else None
         if config.symmetries and self.symmetries.count > 1:
             which = torch.randint(self.symmetries.count, (len(batch),), device=self.device, generator=self.generator)
             planes, moves = self.symmetries.apply(which, planes, moves)
+            if owners is not None:
+                owners = self.symmetries.of_cells(which, owners)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             found = self.forward(planes)
         logits, values = found.logits.float(), found.values.float()
@@ -85,6 +88,8 @@ class Learner:
         if found.moves_left is not None:
             left = torch.log1p(batch.facts[:, 2].float())
             parts["moves_left"] = F.smooth_l1_loss(found.moves_left.float(), left)
+        if owners is not None:
+            parts |= _owned(found, owners, batch.facts[:, :1])
         with torch.no_grad():
             parts["target_entropy"] = -(probs * probs.clamp(min=1e-9).log()).sum(1).mean()
             parts["policy_entropy"] = -(log_probs.exp() * log_probs * listed).sum(1).mean()
@@ -97,8 +102,9 @@ class Learner:
         parts = self.losses(batch)
         config = self.config
         loss = config.policy_weight * parts["policy"] + config.value_weight * parts["value"]
-        if "moves_left" in parts:
-            loss = loss + config.moves_left_weight * parts["moves_left"]
+        for name in ("moves_left", "ownership", "score"):
+            if name in parts:
+                loss = loss + getattr(config, f"{name}_weight") * parts[name]
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         if config.clip:
@@ -170,3 +176,17 @@ class Learner:
                 self.optimizer.state[parameter] = {
                     name: value.to(self.device if value.ndim else value.device) for name, value in kept.items()
                 }
+
+
+def _owned(found: Outputs, owners: Tensor, mover: Tensor) -> dict[str, Tensor]:
+    """The losses of ownership and score: squared errors, over the positions of games that were played to the end."""
+    known = (owners[:, 0] != UNKNOWN).float()
+    # 1: mine, -1: another's, 0: nobody's
+    target = (owners == mover).float() - ((owners >= 0) & (owners != mover)).float()
+    errors: dict[str, Tensor] = {}
+    if found.ownership is not None:  # cells without a place, such as trays, come last and are left out
+        on_grid = target[:, : found.ownership.shape[1]]
+        errors["ownership"] = (found.ownership.float() - on_grid).square().mean(1)
+    if found.score is not None:
+        errors["score"] = (found.score.float() - target.mean(1)).square()
+    return {name: (error * known).sum() / known.sum().clamp(min=1) for name, error in errors.items()}

@@ -40,6 +40,8 @@ class NetConfig:
         "auto"  # a plane a kind of move, or a linear layer; auto: cells if it can
     )
     moves_left: bool = False  # also foretell how many plies are left
+    ownership: bool = False  # and whose each cell will be in the end, where the game says (Go, Othello); needs a tower
+    score: bool = False  # and by how much: the mover's cells less the others', as a share of all
 
     def __post_init__(self) -> None:
         for name in ("blocks", "channels", "policy_channels", "value_channels", "value_hidden"):
@@ -49,7 +51,7 @@ class NetConfig:
         for name, known in (("kind", ("auto", "tower", "mlp")), ("policy", ("auto", "cells", "flat"))):
             if getattr(self, name) not in known:
                 raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose one of {', '.join(known)}")
-        for name in ("pooling", "moves_left"):
+        for name in ("pooling", "moves_left", "ownership", "score"):
             if not isinstance(getattr(self, name), bool):
                 raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose true or false")
 
@@ -87,6 +89,8 @@ class Outputs(NamedTuple):
     logits: Tensor  # [batch, move]
     values: Tensor  # [batch, seat], from the mover on
     moves_left: Tensor | None  # [batch], log(1 + plies)
+    ownership: Tensor | None  # [batch, cell on the grid], 1 where it will be the mover's, -1 another's
+    score: Tensor | None  # [batch], the mean of that over all cells
 
 
 class Norm(nn.BatchNorm2d):
@@ -202,7 +206,7 @@ def for_layer(x: Tensor, layer: nn.Linear | nn.Conv2d) -> Tensor:
 
 
 class Value(nn.Module):
-    """The value vector, and the plies left if asked for."""
+    """The value vector; and the plies left and the score, where the net has them and they are asked for."""
 
     def __init__(self, config: NetConfig, lay: Layout, seats: int, channels: int):
         super().__init__()
@@ -212,12 +216,17 @@ class Value(nn.Module):
         self.hidden = nn.Linear(width * (3 if self.pooled else lay.places), config.value_hidden)
         self.values = nn.Linear(config.value_hidden, seats)
         self.plies = nn.Linear(config.value_hidden, 1) if config.moves_left else None
+        self.score = nn.Linear(config.value_hidden, 1) if config.score else None
 
-    def forward(self, x: Tensor, mask: Tensor | None, on_board: int) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self, x: Tensor, mask: Tensor | None, on_board: int, auxiliary: bool
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         y = self.unit.relu(x, mask)
         y = for_layer(pool(y, on_board) if self.pooled else by_place(y), self.hidden)
         hidden = relu(self.hidden(y))
-        return self.values(hidden), None if self.plies is None else self.plies(hidden).squeeze(1)
+        plies = self.plies(hidden).squeeze(1) if auxiliary and self.plies is not None else None
+        score = self.score(hidden).squeeze(1) if auxiliary and self.score is not None else None
+        return self.values(hidden), plies, score
 
 
 class Net(nn.Module):
@@ -229,6 +238,7 @@ class Net(nn.Module):
     source: Tensor | None  # [place] -> cell; None where they are the same
     trays: Tensor | None  # the cells without a place
     index: Tensor | None  # [move] -> where its logit is; None where they are in order
+    places: Tensor | None  # [cell on the grid] -> its place; None where they are the same
 
     def __init__(self, game: Game, config: NetConfig | None = None):
         super().__init__()
@@ -240,6 +250,8 @@ class Net(nn.Module):
             raise BadParameter(
                 f"{game}: its moves do not belong to cells of a grid; choose the policy 'flat' or 'auto'"
             )
+        if problem := _unfit_heads(config, game, self.tower):
+            raise BadParameter(problem)
         cells = bool(lay.kinds) and config.policy != "flat"
         channels, kernel = (config.channels, 3) if self.tower else (3 * config.channels, 1)
         self._place(lay, cells)
@@ -250,24 +262,28 @@ class Net(nn.Module):
         self.blocks = nn.ModuleList(Block(channels, kernel, max(8, channels // 4) if p else 0) for p in pooled)
         self.policy = Policy(config, lay, game.num_moves, channels, cells)
         self.value = Value(config, lay, game.seats, channels)
+        self.ownership = nn.Conv2d(channels, 1, 1) if config.ownership else None
         self._begin()
 
     def _place(self, lay: Layout, cells: bool) -> None:
         def keep(name: str, values: Any) -> None:
             self.register_buffer(name, None if values is None else torch.as_tensor(values), persistent=False)
 
+        in_order = lay.in_order or not self.tower
         on_board = torch.tensor([float(cell >= 0) for cell in lay.source] or [1.0]).view(lay.rows, lay.columns)
         keep("mask", on_board if lay.holes else None)
         keep("frame", on_board[None])
-        keep("source", None if lay.in_order or not self.tower else [max(cell, 0) for cell in lay.source])
+        keep("source", None if in_order else [max(cell, 0) for cell in lay.source])
         keep("trays", list(lay.trays) if lay.trays else None)
+        keep("places", None if in_order else list(self.game.board.grid_index or ()))
         keep("index", list(lay.index) if cells and lay.index != tuple(range(len(lay.index))) else None)
 
     def _begin(self) -> None:
         """Begin with every block an identity and every answer even: training is steady from the first step."""
         for block in self.blocks:
             nn.init.zeros_(block.second.norm.weight)  # type: ignore[union-attr, arg-type]
-        for head in (self.policy.planes, self.policy.words, self.policy.flat, self.value.values):
+        heads = (self.policy.planes, self.policy.words, self.policy.flat, self.value.values, self.ownership)
+        for head in heads:
             if head is not None:
                 nn.init.normal_(head.weight, std=0.01)
                 if head.bias is not None:
@@ -284,20 +300,24 @@ class Net(nn.Module):
             x = torch.where(self.mask > 0, x, torch.zeros_like(x))
         return torch.cat([x, self.frame.to(x.dtype).expand(x.shape[0], -1, -1, -1)], 1), side
 
-    def outputs(self, x: Tensor) -> Outputs:
-        """Everything the net says about a batch of planes."""
+    def outputs(self, x: Tensor, auxiliary: bool = True) -> Outputs:
+        """Everything the net says about a batch of planes, or without `auxiliary` what is needed to play."""
         mask, on_board = self.mask, self.layout.on_board
         grid, side = self.place(x)
         y = self.stem.relu(grid, mask, side)
         for block in self.blocks:
             y = block(y, mask, on_board)
         logits = self.policy(y, mask, on_board, self.index)
-        values, plies = self.value(y, mask, on_board)
-        return Outputs(logits, torch.tanh(values) if self.game.bounded else values, plies)
+        values, plies, score = self.value(y, mask, on_board, auxiliary)
+        owned = None
+        if auxiliary and self.ownership is not None:
+            owned = torch.tanh(self.ownership(y)).flatten(1)
+            owned = owned if self.places is None else owned.index_select(1, self.places)
+        return Outputs(logits, torch.tanh(values) if self.game.bounded else values, plies, owned, score)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [batch, move] and values [batch, seat], the mover's first."""
-        found = self.outputs(x)
+        found = self.outputs(x, auxiliary=False)
         return found.logits, found.values
 
     @property
@@ -333,3 +353,15 @@ class Net(nn.Module):
         if not self.config.pooling:
             return "without pooling a net knows one size only; train it with pooling=true"
         return None
+
+
+def _unfit_heads(config: NetConfig, game: Game, tower: bool) -> str | None:
+    """Why a game cannot have the heads about the owners of its cells; None where it can, or none are wanted."""
+    for name in ("ownership", "score"):
+        if getattr(config, name) and game.owners is None:
+            return f"net: {name}=true: {game} does not say who owns its cells in the end; set it to false"
+    if config.ownership and not tower:
+        return f"net: ownership=true: {game} has no tower here, and a perceptron has no cells; set it to false"
+    if config.ownership and game.views is not None:
+        return f"net: ownership=true: {game} turns its board to the mover, its owners do not turn; set it to false"
+    return None

@@ -23,6 +23,8 @@ from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import packer, packing
 from meijin.search.forest.scale import scaler
 
+UNKNOWN = -2  # in `owners`: the game was cut short or resigned, so nobody knows
+
 
 @dataclass(frozen=True, slots=True)
 class Positions:
@@ -35,6 +37,7 @@ class Positions:
     values: Tensor  # float16 [n, seat]
     outcomes: Tensor  # float16 [n, seat]
     facts: Tensor  # int16 [n, 3]: mover, ply, plies left
+    owners: Tensor  # int8 [n, cell]: the seat that owns it in the end, -1, or UNKNOWN; no columns without such a rule
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -67,8 +70,11 @@ class Positions:
             (torch.float16, seats),
             (torch.float16, seats),
             (torch.int16, 3),
+            (torch.int8, form.cells if game.owners is not None else 0),
         )
-        return cls(*(torch.zeros((rows, n), dtype=dtype, device=device) for dtype, n in shapes))
+        found = cls(*(torch.zeros((rows, n), dtype=dtype, device=device) for dtype, n in shapes))
+        found.owners.fill_(UNKNOWN)
+        return found
 
     def save(self, path: Path, **facts: str) -> None:
         tensors = {field.name: getattr(self, field.name).cpu().contiguous() for field in fields(self)}
@@ -78,6 +84,8 @@ class Positions:
     def load(cls, path: Path, game: Game) -> Positions:
         try:
             tensors = from_bytes(path.read_bytes())
+            if "owners" not in tensors:  # of a run that began before games could tell
+                tensors["owners"] = cls.empty(game, 1, len(tensors["bits"])).owners
             found = cls(**{field.name: tensors[field.name] for field in fields(cls)})
         except (OSError, SafetensorError, KeyError) as error:
             raise MeijinError(f"{path}: these positions cannot be read ({error}); remove the file to go on") from None
@@ -119,9 +127,17 @@ def harvest(forest: Forest, width: int) -> Positions:
         tensor(arrays.kept_roots)[rows].half(),
         tensor(arrays.outcomes)[rows].half(),
         torch.stack([kept[:, layout.MOVER], kept[:, layout.WHEN], left], 1).short(),
+        _owners(forest.game, tensor(arrays.owners), rows[0], kept[:, layout.LAST]),
     )
     facts[:, :, layout.STATE].masked_fill_(done, layout.EMPTY)
     return found
+
+
+def _owners(game: Game, owners: Tensor, trees: Tensor, last: Tensor) -> Tensor:
+    """Who owns the cells in the end, from the slots where that was written."""
+    if game.owners is None:
+        return owners.new_empty((len(trees), 0))
+    return owners[trees, last.clamp(min=0).long()].masked_fill(last[:, None] < 0, UNKNOWN)
 
 
 class Unpacker:
@@ -163,6 +179,10 @@ class Symmetries:
         images = self.moves[which].gather(1, moves.clamp(min=0))
         return planes.gather(2, sources), torch.where(moves < 0, moves, images)
 
+    def of_cells(self, which: Tensor, values: Tensor) -> Tensor:
+        """The images of values [n, cell], moved as `apply` moves planes."""
+        return values.gather(1, self.sources[which])
+
 
 def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int) -> Positions:
     """Positions of games that anybody played: moves and outcomes, scores, and how many plies were no choice of theirs.
@@ -181,6 +201,7 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
     chosen: list[int] = []
     facts: list[list[int]] = []
     outcomes: list[list[float]] = []
+    owners: list[Any] = []
     for line, scores, given in played:
         state, first, ply = State(game), len(facts), 0
         for at, move in enumerate(line):
@@ -199,6 +220,10 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
         for fact in facts[first:]:
             fact[2] = ply - fact[1]
         outcomes += [[scaled(score) for score in scores]] * (len(facts) - first)
+        owned = np.full(form.cells, UNKNOWN, np.int8)
+        if game.owners is not None and state.is_over:
+            game.kernel(kernels.owners)(state.records, 0, owned)
+        owners += [owned] * (len(facts) - first)
     found = Positions.empty(game, width, len(facts))
     if facts:
         found.bits[:] = torch.from_numpy(np.stack(bits))
@@ -209,6 +234,8 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
         found.facts[:] = torch.tensor(facts, dtype=torch.int16)
         found.outcomes[:] = torch.tensor(outcomes).half()
         found.values[:] = found.outcomes
+        if game.owners is not None:
+            found.owners[:] = torch.from_numpy(np.stack(owners))
     return found
 
 

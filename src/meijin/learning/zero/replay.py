@@ -58,7 +58,7 @@ class Window:
 def deduplicate(positions: Positions) -> Positions:
     """One row a position, its policies, values and outcomes averaged over all that are equal.
 
-    Policies are averaged where they list the same moves; else the newest counts.
+    Policies are averaged where they list the same moves; else the newest counts, as it does for owners of cells.
     """
     keys = _keys(positions)
     _, group, counts = torch.unique(keys, return_inverse=True, return_counts=True)

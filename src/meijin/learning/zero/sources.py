@@ -171,7 +171,7 @@ class Background(Source):
 
 
 class Processes(Source):
-    """A worker process a device. They never wait for training: new weights reach them between two chunks."""
+    """A worker process a device. New weights reach them between two chunks; they are at most two iterations ahead."""
 
     def __init__(
         self,
@@ -266,8 +266,11 @@ def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int
     parent, own = os.getppid(), ZeroConfig.from_dict(config)
     seen, seed = 0, own.selfplay.seed + 7919 * generation
     play, pool = _selfplay(checkpoint.load(latest).net.to(device), own, device, seed, games), Pool(own, seed)
-    number = 0
+    number, most = 0, max(2, 2 * own.length.positions // CHUNK)
     while os.getppid() == parent:
+        if sum(1 for _ in inbox.iterdir()) >= most:  # the learner is behind: its disk is not ours to fill
+            time.sleep(0.05)
+            continue
         changed = latest.stat().st_mtime_ns
         if changed != seen:
             seen, found = changed, checkpoint.load(latest)

@@ -139,7 +139,8 @@ def memory(
         "kept_probs": (np.float32, (count, slots, width if selfplay else 1)),
         "kept_roots": (np.float32, (count, slots, seats)),
         "outcomes": (np.float32, (count, slots, seats)),
-        "facts": (np.int32, (count, slots, 4)),
+        "facts": (np.int32, (count, slots, layout.FACTS_SIZE)),
+        "owners": (np.int8, (count, slots, cells if selfplay and game.owners is not None else 1)),
     }
 
 

@@ -106,26 +106,25 @@ def prover(game: Game) -> Function:
             node = nodes[path[d, 0]]
             seat, first, end = node.turn, node.first, node.first + node.count
             if seat == CHANCE or values[seat] < highest:
-                best = NONE
+                top = -math.inf
                 for e in range(first, end):
                     if not edges[e].proven:
                         return
-                    if seat != CHANCE and (
-                        best == NONE
-                        or edges[e].total[seat] / edges[e].visits > edges[best].total[seat] / edges[best].visits
-                    ):
-                        best = e
-                if seat == CHANCE:
-                    whole = 0.0
-                    for e in range(first, end):
-                        whole += edges[e].prior
+                    if seat != CHANCE:
+                        top = max(top, edges[e].total[seat] / edges[e].visits)
+                whole = 0.0
+                for k in range(seats):
+                    values[k] = 0.0
+                for e in range(first, end):
+                    # Of moves that are the same to the mover, each is as likely: to the other seats they may differ.
+                    share = edges[e].prior
+                    if seat != CHANCE:
+                        share = 1.0 if edges[e].total[seat] / edges[e].visits > top - 1e-6 else 0.0
+                    whole += share
                     for k in range(seats):
-                        values[k] = 0.0
-                        for e in range(first, end):
-                            values[k] += edges[e].prior / whole * edges[e].total[k] / edges[e].visits
-                else:
-                    for k in range(seats):
-                        values[k] = edges[best].total[k] / edges[best].visits
+                        values[k] += share * edges[e].total[k] / edges[e].visits
+                for k in range(seats):
+                    values[k] /= whole
         info[PROVEN] = 1
 
     return prove

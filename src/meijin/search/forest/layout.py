@@ -5,7 +5,8 @@ in the tree's pool. An edge knows its visits and the sum of their value vectors,
 is. Values are scaled to [-1, 1] (see `scale`). Law: a child's index is above its parent's, and so are its edges'.
 
 An edge is proven when it ends the game, or leads to a node whose mover has a proven edge with the highest score there
-is, or where all edges are proven: then its mean is exact from there on, and simulations turn back at it.
+is, or where all edges are proven: then its mean is exact from there on, and simulations turn back at it. Moves that
+are equally good for their mover count as equally likely, which matters with more than two seats.
 """
 
 from __future__ import annotations
@@ -146,7 +147,8 @@ class Arrays(NamedTuple):
     kept_probs: Any  # float32 [tree, slot, branching]
     kept_roots: Any  # float32 [tree, slot, seat]: the search's value
     outcomes: Any  # float32 [tree, slot, seat]
-    facts: Any  # int32 [tree, slot, 4]: state, mover, ply, length of the game
+    facts: Any  # int32 [tree, slot, 5]: state, mover, ply, length of the game, and where its owners are
+    owners: Any  # int8 [tree, slot, cell]: who owns each cell in the end, in the slot of a game's last position only
 
 
 def with_records(arrays: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
@@ -157,3 +159,5 @@ def with_records(arrays: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]
 
 # Slots of `facts`.
 STATE, MOVER, WHEN, LENGTH = 0, 1, 2, 3
+LAST = 4  # the slot of the game's last position; -1 where it is not known who owns what
+FACTS_SIZE = 5

@@ -33,6 +33,7 @@ from meijin.search.forest.layout import (
     FULL,
     GAMES,
     HURRY,
+    LAST,
     LENGTH,
     LOST,
     MOVER,
@@ -110,6 +111,7 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
     pack, reroot, begin, seen = packer(game), rerooter(game), beginner(game), viewer(game)
     target = by_improvement(game) if by_gumbel else by_visits(game)
     pick = mover(game, by_gumbel)
+    owners, owned = game.owners or _no_owners, game.owners is not None
     two = game.seats == 2 and game.bounded  # whoever resigns loses, and the other wins
 
     def keep(f: Any, i: int, seat: int) -> None:
@@ -142,15 +144,24 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
         f.facts[i, at, WHEN] = f.info[i, PLY]
         f.info[i, SLOT] += 1
 
-    def conclude(f: Any, i: int) -> None:
-        """The game is over with the outcome in `values`: tell all its positions."""
+    def conclude(f: Any, i: int, final: bool) -> None:
+        """The game is over with the outcome in `values`: tell all its positions; `final`: the root is its end.
+
+        Who owns the cells is written once, with the last position; the others say where. It lasts as long as they do:
+        positions are overwritten in their order, and owners only with the last position of another game.
+        """
         slots = f.facts.shape[1]
+        last = -1
+        if owned and final and f.info[i, SLOT] > f.info[i, BEGAN]:
+            last = (f.info[i, SLOT] - 1) % slots
+            owners(f.roots[i], f.owners[i, last])
         for j in range(max(f.info[i, BEGAN], f.info[i, SLOT] - slots), f.info[i, SLOT]):
             at = j % slots
             for k in range(seats):
                 f.outcomes[i, at, k] = f.values[i, k]
             f.facts[i, at, STATE] = FINISHED
             f.facts[i, at, LENGTH] = f.info[i, PLY]
+            f.facts[i, at, LAST] = last
         f.stats[i, GAMES] += 1
         f.stats[i, PLIES] += f.info[i, PLY]
         for k in range(seats):
@@ -181,7 +192,7 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
             by_proof(nodes, edges, f.weights[i])
         if info[FULL] and not info[PAST]:
             keep(f, i, seat)
-        if proven:
+        if proven and by_gumbel:
             e = node.first
             for k in range(node.count):
                 if f.weights[i, k] > f.weights[i, e - node.first]:
@@ -222,7 +233,7 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
             for k in range(seats):
                 values[k] = scaled(values[k])
         if over:
-            conclude(f, i)
+            conclude(f, i, t == OVER)
             begin(f, i)
             kept = False
         elif info[RIVAL] >= 0:  # the tree holds another net's opinions
@@ -233,6 +244,10 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
         return True
 
     return finish
+
+
+def _no_owners(s: Any, out: Any) -> None:
+    return None
 
 
 def _rest(f: Any, i: int) -> bool:
