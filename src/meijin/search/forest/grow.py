@@ -93,6 +93,16 @@ def raiser(game: Game) -> Function:
     return up
 
 
+def divided(edges: Any, first: int, end: int, seat: int, values: Any) -> bool:
+    """Whether moves that are the same to their mover differ to other seats: nobody can prove what it will do."""
+    for e in range(first, end):
+        if edges[e].total[seat] / edges[e].visits > values[seat] - 1e-6:
+            for k in range(values.shape[0]):
+                if abs(edges[e].total[k] / edges[e].visits - values[k]) > 1e-6:
+                    return True
+    return False
+
+
 def prover(game: Game) -> Function:
     """`prove(nodes, edges, info, path, values)`: the last edge of the path is worth exactly this: what follows?"""
     seats, highest = game.seats, 1.0 - 1e-6  # scaled
@@ -106,25 +116,28 @@ def prover(game: Game) -> Function:
             node = nodes[path[d, 0]]
             seat, first, end = node.turn, node.first, node.first + node.count
             if seat == CHANCE or values[seat] < highest:
-                top = -math.inf
+                best = NONE
                 for e in range(first, end):
                     if not edges[e].proven:
                         return
-                    if seat != CHANCE:
-                        top = max(top, edges[e].total[seat] / edges[e].visits)
-                whole = 0.0
-                for k in range(seats):
-                    values[k] = 0.0
-                for e in range(first, end):
-                    # Of moves that are the same to the mover, each is as likely: to the other seats they may differ.
-                    share = edges[e].prior
-                    if seat != CHANCE:
-                        share = 1.0 if edges[e].total[seat] / edges[e].visits > top - 1e-6 else 0.0
-                    whole += share
+                    if seat != CHANCE and (
+                        best == NONE
+                        or edges[e].total[seat] / edges[e].visits > edges[best].total[seat] / edges[best].visits
+                    ):
+                        best = e
+                if seat == CHANCE:
+                    whole = 0.0
+                    for e in range(first, end):
+                        whole += edges[e].prior
                     for k in range(seats):
-                        values[k] += share * edges[e].total[k] / edges[e].visits
-                for k in range(seats):
-                    values[k] /= whole
+                        values[k] = 0.0
+                        for e in range(first, end):
+                            values[k] += edges[e].prior / whole * edges[e].total[k] / edges[e].visits
+                else:
+                    for k in range(seats):
+                        values[k] = edges[best].total[k] / edges[best].visits
+                    if seats > 2 and divided(edges, first, end, seat, values):
+                        return
         info[PROVEN] = 1
 
     return prove

@@ -5,8 +5,8 @@ in the tree's pool. An edge knows its visits and the sum of their value vectors,
 is. Values are scaled to [-1, 1] (see `scale`). Law: a child's index is above its parent's, and so are its edges'.
 
 An edge is proven when it ends the game, or leads to a node whose mover has a proven edge with the highest score there
-is, or where all edges are proven: then its mean is exact from there on, and simulations turn back at it. Moves that
-are equally good for their mover count as equally likely, which matters with more than two seats.
+is, or where all edges are proven: then its mean is exact from there on, and simulations turn back at it. With more
+than two seats a choice that is the same to its mover but not to the others proves nothing.
 """
 
 from __future__ import annotations
