@@ -312,6 +312,7 @@ def test_champions_are_found_by_game_and_size(tmp_path: Path, monkeypatch: pytes
     folder = tmp_path / "champions"
     checkpoint.save(folder / "small.safetensors", small_net(), half=True)
     checkpoint.save(folder / "hex.safetensors", small_net("hex(size=5)", pooling=True), half=True)
+    checkpoint.save(folder / ".small.safetensors", small_net(), half=True)  # one in the making
     (folder / "broken.safetensors").write_text("?")
     assert files.champion(make(GAME)) == folder / "small.safetensors"
     assert files.champion(make("hex(size=5)")) == files.champion(make("hex(size=7)")) == folder / "hex.safetensors"

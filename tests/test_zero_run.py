@@ -128,6 +128,46 @@ def test_what_an_iteration_in_flight_left_is_thrown_away(tmp_path: Path) -> None
     assert not (tmp_path / "r" / "games" / "000003.safetensors").exists()
 
 
+def test_a_run_resumes_with_other_settings(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 1)
+    old = run.learner.state()
+    old["generator"] = torch.zeros(16, dtype=torch.uint8)  # as of a GPU
+    run.learner.restore(old)
+    again = Run(tmp_path / "r", config(**{"training.optimizer": "sgd"}), resume=True)
+    assert again.learner.steps == run.learner.steps > 0
+    again.iterate()
+    with pytest.raises(MeijinError, match="the run's positions list 9 moves each"):
+        Run(tmp_path / "r", config(**{"replay.policy_width": 4}), resume=True)
+
+
+@pytest.mark.gpu
+def test_a_run_resumes_on_a_gpu(tmp_path: Path) -> None:
+    first = Run(tmp_path / "r", config(), device="cuda")
+    first.iterate()
+    first.close()
+    for device in ("cuda", "cpu"):
+        again = Run(tmp_path / "r", resume=True, device=device)
+        again.iterate()
+        again.close()
+    assert [int(row["iteration"]) for row in rows(tmp_path / "r")] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"search.random_plies": -5},
+        {"search.fast_simulations": -1},
+        {"evaluation.simulations": 0},
+        {"warm.games": -1},
+        {"net": {"size": 5}},
+    ],
+    ids=str,
+)
+def test_numbers_that_make_no_sense_are_refused_at_once(bad: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(MeijinError, match=r"at least|unknown net size"):
+        Run(tmp_path / "r", config(**bad))
+
+
 def test_names_and_folders(tmp_path: Path) -> None:
     iterated(tmp_path / "r", 1)
     with pytest.raises(MeijinError, match="add --resume"):
@@ -209,7 +249,9 @@ def test_a_damaged_checkpoint_is_named_and_an_older_one_can_be_gone_on_from(tmp_
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     run = iterated(tmp_path / "r", 1)
     said: list[dict[str, Any]] = []
-    source = sources.Processes(tmp_path / "r", config(**{"search.simulations": 2}), ("cpu",), run.latest, said.append)
+    source = sources.Processes(
+        tmp_path / "r", config(**{"search.simulations": 2}), ("cpu",), run.latest, 1, said.append
+    )
     try:
         os.kill(source.workers[0].pid, signal.SIGKILL)
         source.workers[0].join()

@@ -189,7 +189,8 @@ def _zero(game: Game, folder: Path, options: Options, shown: Display, stopped: C
     for each in measures:
         if why := each.unfit(game):
             raise BadParameter(f"{each.name} does not fit {game}: {why}")
-    _check_warm(game, config)
+    if not options.resume:
+        _check_warm(game, config)
 
     from meijin.learning.zero.run import Run
 

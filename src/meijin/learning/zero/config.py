@@ -40,7 +40,7 @@ class SelfPlay:
     games: int = 128  # at once, on all devices and threads together
     threads: int = 2  # on a CPU; each plays its share of the games
     dtype: str = ""  # float32, bfloat16 or float16; empty: what the device is fastest at
-    overlap: bool = True  # play on while the net learns; else the same seed makes the same run
+    overlap: bool = True  # play on while the net learns, at most one iteration ahead; else take turns
     pool_share: float = 0.0  # of the games, in which one seat is a past net of the run; its positions are not learned
     pool_size: int = 8  # past nets to draw from: the latest that `length.keep` keeps
     curriculum: tuple[tuple[float, int], ...] = ()  # (share of the run, simulations from there on), ascending
@@ -135,6 +135,9 @@ class Warm:
     records: str = ""  # or a file of games, or a database of them
     steps: int = 0  # of training on them; 0: as many as `training.reuse` asks for
 
+    def __post_init__(self) -> None:
+        _at_least(self, games=0, steps=0)
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -143,6 +146,9 @@ class Evaluation:
     by: tuple[str, ...] = ()  # evaluators, such as "vs(mcts(simulations=200), games=40, goal=0.9)"
     simulations: int = 100  # of the net that is evaluated
     times: int = 1  # evaluations in a row in which all goals must be reached; then the run ends
+
+    def __post_init__(self) -> None:
+        _at_least(self, simulations=1, times=1)
 
 
 @dataclass(frozen=True)

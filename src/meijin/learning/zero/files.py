@@ -91,7 +91,7 @@ def champions() -> Iterator[tuple[Path, dict[str, Any]]]:
     """Every champion and what it says of itself."""
     for folder in champion_folders():
         for path in sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else ():
-            if (said := _about(path, path.stat().st_mtime_ns)) is not None:
+            if not path.name.startswith(".") and (said := _about(path, path.stat().st_mtime_ns)) is not None:
                 yield path, said
 
 

@@ -10,8 +10,8 @@ layer, which costs a little when the cores are idle and most of the speed when t
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -156,29 +156,16 @@ class Evaluator:
             self.x = torch.zeros((batch, *shape), device=self.device)
             self.logits = torch.zeros((batch, net.game.num_moves), device=self.device)
             self.values = torch.zeros((batch, net.game.seats), device=self.device)
-            if cuda:
-                self._warm(graph)
+            if cuda and graph:
+                self._record()
         except torch.OutOfMemoryError as error:
             raise MeijinError(
                 f"the GPU has not enough memory for a net of {net.num_weights:,} weights with batch={batch}; "
                 f"choose a smaller batch ({str(error).splitlines()[0]})"
             ) from None
 
-    def _warm(self, graph: bool) -> None:
-        """Tune, off the main stream as recording demands; then record."""
-        with torch.cuda.device(self.device), _tuned():
-            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                for _ in range(3):
-                    self._step(self.batch)
-            torch.cuda.current_stream().wait_stream(stream)
-            torch.cuda.synchronize()
-            if graph:
-                self._graph = torch.cuda.CUDAGraph()
-                # "thread_local": other threads may train meanwhile.
-                with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-                    self._step(self.batch)
+    def _record(self) -> None:
+        self._graph = recorded(lambda: self._step(self.batch), side_stream(str(self.device)))
 
     def _step(self, count: int) -> None:
         with torch.inference_mode():
@@ -220,12 +207,26 @@ def batches(planes: Tensor, size: int) -> Iterator[Tensor]:
         yield planes[at : at + size]
 
 
-@contextlib.contextmanager
-def _tuned() -> Iterator[None]:
-    """Let cuDNN try its algorithms; a recorded graph keeps the best, others are left with what they had set."""
+@cache
+def side_stream(device: str) -> Any:
+    """A stream beside the main one, for whoever works in the main thread: PyTorch has 32 in all, then they repeat."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+
+def recorded(work: Callable[[], None], stream: Any) -> Any:
+    """A CUDA graph of work that asks nets, recorded in this stream with the convolutions that prove fastest."""
     before = torch.backends.cudnn.benchmark
-    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark = True  # what it finds out counts for this thread only: try and record in one
     try:
-        yield
+        with torch.cuda.device(stream.device):
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                work()
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            # "thread_local": other threads may train meanwhile.
+            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+                work()
     finally:
         torch.backends.cudnn.benchmark = before
+    return graph

@@ -17,6 +17,8 @@ from meijin.learning.zero.inference import cpu_dtype
 from meijin.learning.zero.nets import Net, Outputs
 from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker
 
+MOMENTS = {"adamw": {"step", "exp_avg", "exp_avg_sq"}, "sgd": {"momentum_buffer"}}  # what they keep of each weight
+
 
 class Diverged(MeijinError):
     """The loss is no number any more."""
@@ -165,16 +167,19 @@ class Learner:
     def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from `state`; the net itself has been loaded from the checkpoint already."""
         self.steps = int(state["steps"])
-        self.generator.set_state(state["generator"].to(torch.uint8).cpu())
+        seen = state["generator"].to(torch.uint8).cpu()
+        if len(seen) == len(self.generator.get_state()):  # a GPU's differs from a CPU's
+            self.generator.set_state(seen)
         own = {name.removeprefix("net/"): tensor for name, tensor in state.items() if name.startswith("net/")}
         if own:
             self.net.load_state_dict(own)
         for i, parameter in enumerate(p for group in self.optimizer.param_groups for p in group["params"]):
             prefix = f"optimizer/{i}/"
             kept = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-            if kept:
+            if set(kept) == MOMENTS[self.config.optimizer]:  # another optimiser begins anew
+                on_gpu = self.device.type == "cuda"  # where the fused optimiser wants even its count of steps
                 self.optimizer.state[parameter] = {
-                    name: value.to(self.device if value.ndim else value.device) for name, value in kept.items()
+                    name: value.to(self.device if value.ndim or on_gpu else "cpu") for name, value in kept.items()
                 }
 
 

@@ -59,7 +59,7 @@ class NetConfig:
     def sized(cls, name: str, **changes: Any) -> NetConfig:
         """A size by name (see `SIZES`), with changes."""
         if name not in SIZES:
-            raise UnknownName(f"unknown net size '{name}'{suggest(name, SIZES)}; sizes are {', '.join(SIZES)}")
+            raise UnknownName(f"unknown net size '{name}'{suggest(str(name), SIZES)}; sizes are {', '.join(SIZES)}")
         return cls.from_dict({**SIZES[name], **changes})
 
     @classmethod
@@ -146,7 +146,7 @@ class Unit(nn.Module):
 
 def pool(x: Tensor, on_board: int) -> Tensor:
     """[batch, c, rows, columns], none negative and 0 off the board -> [batch, 3c]: mean, mean by size, maximum."""
-    mean = x.sum((2, 3)) / on_board
+    mean = x.mean((2, 3)) * (x.shape[2] * x.shape[3] / on_board)  # a sum may be too large for half precision
     # The width enters as a factor, so that a net can weigh a mean differently on other sizes.
     return torch.cat([mean, mean * ((math.sqrt(on_board) - 9) / 10), x.amax((2, 3))], 1)
 

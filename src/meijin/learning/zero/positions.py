@@ -102,12 +102,12 @@ def policy_width(game: Game, most: int) -> int:
     return min(game.branching, most)
 
 
-def harvest(forest: Forest, width: int) -> Positions:
+def harvest(forest: Forest, width: int, device: str = "cpu") -> Positions:
     """Take the positions of finished games out of a forest's record."""
     arrays = forest.arrays
 
     def tensor(array: Any) -> Tensor:
-        return torch.as_tensor(array, device="cuda") if forest.gpu else torch.from_numpy(array)
+        return torch.as_tensor(array, device=device) if forest.gpu else torch.from_numpy(array)
 
     facts = tensor(arrays.facts)
     done = facts[:, :, layout.STATE] == layout.FINISHED

@@ -67,6 +67,8 @@ class Run:
             raise BadParameter(f"config: {why}")
         self.iteration, self.seconds, self.elo = 0, 0.0, 0.0
         self.rival = 0  # the iteration whose net the next Elo is measured against
+        if device != "cpu":
+            torch.cuda.set_device(device)  # for Numba too, which goes by the device that is current
         torch.manual_seed(config.training.seed)
         self.learner = Learner(self._net(), config.training, device)
         # With a gate the net that plays is another than the one that learns, until that has beaten it.
@@ -81,7 +83,6 @@ class Run:
         checkpoint.write_whole(self.folder / "config.json", config.to_json().encode())
         self.devices = selfplay_devices or (device,)
         self.source: Source | None = None
-        self._taken = 0.0  # when positions were last taken from it
         self.matches = Matches(self.game, config, device)
 
     # ---- the directory ----
@@ -152,7 +153,13 @@ class Run:
         games = [path for path in games if path.exists()]
         self.window.before = max(0, total - sum(map(_rows, games)))
         for path in games:
-            self.window.add(Positions.load(path, self.game))
+            kept_rows = Positions.load(path, self.game)
+            if (width := kept_rows.moves.shape[1]) != self.window.width:
+                raise MeijinError(
+                    f"replay.policy_width: the run's positions list {width} moves each, and the config asks for "
+                    f"{self.window.width}; put the old width back, or begin a new run"
+                )
+            self.window.add(kept_rows)
         self._trim_metrics()
 
     # ---- the loop ----
@@ -198,11 +205,7 @@ class Run:
         progress = self.progress
         self.source.load(self.playing, self.latest, progress)
         new, row = self.source.collect(config.length.positions, self._progress("self-play"))
-        taken = time.perf_counter()
-        played = taken - began
-        # Beside training self-play never stops: it has had all the time since positions were last taken.
-        working = played if isinstance(self.source, Local) or not self._taken else taken - self._taken
-        self._taken = taken
+        played, playing = time.perf_counter() - began, row.pop("playing_seconds")
         iteration = self.iteration + 1
         new.save(self.folder / "games" / f"{iteration:06d}.safetensors", game=str(self.game))
         self.window.add(new)
@@ -228,7 +231,7 @@ class Run:
             self.report({"what": "evaluation"})
             row |= self._evaluate()
         row |= {"seconds": self.seconds, "selfplay_seconds": played, "training_seconds": trained}
-        row["simulations_per_second"] = row.get("simulations", 0) / max(working, 1e-9)
+        row["simulations_per_second"] = row.get("simulations", 0) / max(playing, 1e-9)
         behind, dropped, size = self._surplus()
         row["games_mb"] = size / 2**20
         if config.replay.disk_mb:
@@ -272,11 +275,12 @@ class Run:
 
     def _source(self) -> Source:
         config = self.config
+        seed = config.selfplay.seed + 104_729 * self.iteration  # a run that is resumed plays other games
         if len(self.devices) == 1 and self.devices[0] == self.device:
             kind = Background if config.selfplay.overlap else Local
-            return kind(self.playing, config, self.device)
+            return kind(self.playing, config, self.device, seed)
         self._save()  # what the workers begin with
-        return Processes(self.folder, config, self.devices, self.latest, self.report)
+        return Processes(self.folder, config, self.devices, self.latest, seed, self.report)
 
     def _progress(self, what: str) -> Callable[[int, int], None]:
         return lambda done, total: self.report({"what": what, "done": done, "total": total})

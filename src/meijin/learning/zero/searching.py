@@ -39,7 +39,7 @@ class Searcher:
         self.worker.forest.restart(roots)
         self.worker.run(self.settings.simulations + 2)
         if self.worker.device != "cpu":
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(self.worker.device)
 
     def visits(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """[position, move] -> visits, and [position, seat] -> value, of the first `count` positions."""

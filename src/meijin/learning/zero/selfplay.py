@@ -16,7 +16,7 @@ import torch
 
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.inference import Evaluator
+from meijin.learning.zero.inference import Evaluator, recorded, side_stream
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, harvest, policy_width
 from meijin.search.forest import Forest, Settings, layout
@@ -66,7 +66,10 @@ class Worker:
         info = self.forest.arrays.info
         info = torch.as_tensor(info, device=device) if gpu else torch.from_numpy(info)
         self._is_past = info[:rivals, layout.PAST, None]  # the forest's own memory
-        self._stream: Any = torch.cuda.Stream(device) if gpu else None  # type: ignore[no-untyped-call]
+        self._stream: Any = None
+        if gpu:  # one that plays beside the learner has a stream of its own
+            self._stream = torch.cuda.Stream(device) if selfplay else side_stream(device)  # type: ignore[no-untyped-call]
+            torch.cuda.synchronize(device)  # the forest was made in Numba's stream
         self._graph: Any = None
 
     def load(self, net: Net) -> None:
@@ -78,6 +81,8 @@ class Worker:
             self.past.load(past)
         rivals = self.past.batch if self.past is not None and past is not None else 0
         self.forest.set_options(settings, rivals)
+        if self.device != "cpu":
+            torch.cuda.synchronize(self.device)  # it was told in Numba's stream
 
     def _think(self) -> None:
         """The net answers, and the past one where it is its turn."""
@@ -111,14 +116,8 @@ class Worker:
 
     def record(self) -> None:
         """Record a step of the trees and of the net, once; from then on the CPU only says "again"."""
-        if self._graph is not None:
-            return
-        with torch.cuda.device(self.device), torch.cuda.stream(self._stream):
-            self._step()
-            torch.cuda.synchronize()
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph, stream=self._stream, capture_error_mode="thread_local"):
-                self._step()
+        if self._graph is None:
+            self._graph = recorded(self._step, self._stream)
 
 
 def run_on_gpu(workers: list[Worker], steps: int) -> None:
@@ -193,7 +192,7 @@ class SelfPlay:
             run_on_gpu(self.workers, steps)
         else:
             list(self._pool.map(lambda worker: worker.run(steps), self.workers))
-        return Positions.cat([harvest(worker.forest, self.width) for worker in self.workers])
+        return Positions.cat([harvest(worker.forest, self.width, worker.device) for worker in self.workers])
 
     def play(self, positions: int, on_progress: Any = None) -> Positions:
         """Play until at least so many positions of finished games have come."""

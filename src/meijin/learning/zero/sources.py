@@ -40,7 +40,10 @@ class Source(ABC):
 
     @abstractmethod
     def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
-        """At least so many new positions, and what there is to say about their games."""
+        """At least so many new positions, and what there is to say about their games.
+
+        Its `playing_seconds` are those that self-play was at work for them.
+        """
 
     def close(self) -> None: ...
 
@@ -80,16 +83,17 @@ class Pool:
 class Local(Source):
     """Self-play in this process; while it plays, nothing else happens."""
 
-    def __init__(self, net: Net, config: ZeroConfig, device: str):
-        self.config, self.pool = config, Pool(config, config.selfplay.seed)
-        self.play = _selfplay(net, config, device, config.selfplay.seed, config.selfplay.games)
+    def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
+        self.config, self.pool = config, Pool(config, seed)
+        self.play = _selfplay(net, config, device, seed, config.selfplay.games)
 
     def load(self, net: Net, latest: Path, progress: float) -> None:
         self.play.load(net, self.config.search_at(progress), self.pool.draw(latest.parent))
 
     def collect(self, positions: int, progress: Progress) -> tuple[Positions, dict[str, float]]:
+        began = time.perf_counter()
         found = self.play.play(positions, progress)
-        return found, self.play.stats()
+        return found, {**self.play.stats(), "playing_seconds": time.perf_counter() - began}
 
 
 class Background(Source):
@@ -98,10 +102,11 @@ class Background(Source):
     On a GPU it has a stream of its own, so that neither waits for the other; what passes between them is synchronised.
     """
 
-    def __init__(self, net: Net, config: ZeroConfig, device: str):
-        self.config, self.pool = config, Pool(config, config.selfplay.seed)
-        self.play = _selfplay(net, config, device, config.selfplay.seed, config.selfplay.games)
-        self.most = 2 * config.length.positions
+    def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
+        self.config, self.pool = config, Pool(config, seed)
+        self.play = _selfplay(net, config, device, seed, config.selfplay.games)
+        self.most = config.length.positions  # that wait for the learner
+        self.playing = 0.0  # seconds since they were last taken
         self.parts: list[Positions] = []
         self.newer: tuple[Net, Settings, Net | None] | None = None  # until it is taken up
         self.error: BaseException | None = None
@@ -130,12 +135,14 @@ class Background(Source):
             if self.closed:
                 return False
             newer, self.newer = self.newer, None
+        began = time.perf_counter()
         if newer is not None:
             self.play.load(*newer)
         part = self.play.advance(self.play.stride)
         if self.stream:
             self.stream.synchronize()
         with self.changed:
+            self.playing += time.perf_counter() - began
             self.parts.append(part)
             self.changed.notify_all()
         return True
@@ -143,7 +150,7 @@ class Background(Source):
     def load(self, net: Net, latest: Path, progress: float) -> None:
         own = copy.deepcopy(net)  # the learner goes on changing its own
         if self.stream:
-            torch.cuda.current_stream().synchronize()
+            torch.cuda.current_stream(self.stream.device).synchronize()
         newer = own, self.config.search_at(progress), self.pool.draw(latest.parent)
         with self.changed:
             self.newer = newer
@@ -156,12 +163,13 @@ class Background(Source):
                     raise self.error
                 self.changed.wait()
             parts, self.parts = self.parts, []
+            playing, self.playing = self.playing, 0.0
             self.changed.notify_all()
         if self.stream:  # their memory goes back to self-play, but not before the learner has read it
             for tensor in (tensor for part in parts for tensor in part):
-                tensor.record_stream(torch.cuda.current_stream())
+                tensor.record_stream(torch.cuda.current_stream(self.stream.device))
         self.play.check()
-        return Positions.cat(parts), self.play.stats()
+        return Positions.cat(parts), {**self.play.stats(), "playing_seconds": playing}
 
     def close(self) -> None:
         with self.changed:
@@ -179,10 +187,11 @@ class Processes(Source):
         config: ZeroConfig,
         devices: tuple[str, ...],
         latest: Path,
+        seed: int,
         report: Callable[[dict[str, Any]], None],
     ):
         self.inbox, self.config, self.devices, self.latest = folder / "inbox", config, devices, latest
-        self.report, self.deaths = report, 0
+        self.seed, self.report, self.deaths, self.taken = seed, report, 0, time.perf_counter()
         self.inbox.mkdir(exist_ok=True)
         for left in self.inbox.iterdir():  # of a run that was killed
             left.unlink()
@@ -193,7 +202,8 @@ class Processes(Source):
     def _start(self, k: int) -> Any:
         self.generation += 1
         share = self.config.selfplay.games // len(self.devices)
-        arguments = (self.inbox, asdict(self.config), self.devices[k], self.latest, k, self.generation, max(1, share))
+        name, seed = f"{self.generation:04d}-{k}", self.seed + 7919 * self.generation
+        arguments = (self.inbox, asdict(self.config), self.devices[k], self.latest, name, seed, max(1, share))
         worker = self.context.Process(target=_work, args=arguments, daemon=True)
         worker.start()
         return worker
@@ -223,6 +233,8 @@ class Processes(Source):
         for name in totals:
             if _is_mean(name):
                 totals[name] /= max(1.0, totals["games"])
+        before, self.taken = self.taken, time.perf_counter()
+        totals["playing_seconds"] = self.taken - before
         return Positions.cat(parts), totals
 
     def _revive(self) -> None:
@@ -255,7 +267,7 @@ def _stats(path: Path) -> dict[str, float]:
         return {name: float(value) for name, value in json.loads((file.metadata() or {})["stats"]).items()}
 
 
-def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int, generation: int, games: int) -> None:
+def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, name: str, seed: int, games: int) -> None:
     """A worker process: play with the newest weights for ever, and hand over a chunk at a time."""
     import json
 
@@ -264,7 +276,7 @@ def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int
     if device != "cpu":
         torch.cuda.set_device(device)  # for Numba too, which goes by the device that is current
     parent, own = os.getppid(), ZeroConfig.from_dict(config)
-    seen, seed = 0, own.selfplay.seed + 7919 * generation
+    seen = 0
     play, pool = _selfplay(checkpoint.load(latest).net.to(device), own, device, seed, games), Pool(own, seed)
     number, most = 0, max(2, 2 * own.length.positions // CHUNK)
     while os.getppid() == parent:
@@ -278,4 +290,4 @@ def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, k: int
         new = play.play(CHUNK)
         number += 1
         stats = json.dumps(play.stats(), default=float)
-        new.save(inbox / f"{generation:04d}-{number:08d}-{k}.safetensors", stats=stats)
+        new.save(inbox / f"{name}-{number:08d}.safetensors", stats=stats)

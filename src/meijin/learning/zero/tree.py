@@ -139,7 +139,7 @@ class Tree:
         if self.forest.gpu:
             import torch
 
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(self.worker.device)
 
     def _grow(self) -> None:
         """Twice the room, before the tree is full."""

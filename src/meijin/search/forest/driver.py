@@ -18,6 +18,9 @@ from meijin.search.forest.choice import halving_table
 from meijin.search.forest.layout import Arrays
 from meijin.search.forest.packing import packing
 
+LEAST_ONE = ("simulations", "considered")
+LEAST_ZERO = ("c", "alpha", "forced", "fast_simulations", "temperature", "warm", "cool", "random_plies", "cap")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -49,7 +52,8 @@ class Settings:
     patience: int = 0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
 
     def __post_init__(self) -> None:
-        for name, low in (("simulations", 1), ("c", 0), ("considered", 1), ("temperature", 0), ("cool", 0), ("cap", 0)):
+        for name in LEAST_ZERO + LEAST_ONE:
+            low = int(name in LEAST_ONE)
             if not getattr(self, name) >= low:
                 raise BadParameter(f"{name}={getattr(self, name)!r}: at least {low}")
         for name in ("noise", "full_share", "random_share", "play_on"):

@@ -105,7 +105,7 @@ def divided(edges: Any, first: int, end: int, seat: int, values: Any) -> bool:
 
 def prover(game: Game) -> Function:
     """`prove(nodes, edges, info, path, values)`: the last edge of the path is worth exactly this: what follows?"""
-    seats, highest = game.seats, 1.0 - 1e-6  # scaled
+    seats, highest = game.seats, 1.0 - 1e-6 if game.bounded else math.inf  # scaled
 
     def prove(nodes: Any, edges: Any, info: Any, path: Any, values: Any) -> None:
         for d in range(info[DEPTH] - 1, -1, -1):

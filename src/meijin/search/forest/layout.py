@@ -21,7 +21,7 @@ NONE = -1  # no child yet
 def node_dtype() -> np.dtype[Any]:
     fields = [
         ("first", "i4"),  # its first edge
-        ("count", "i4"),  # its edges; 0 where there was no room for them
+        ("count", "i4"),  # its edges
         ("visits", "i4"),  # simulations that went on from here: the sum of its edges' visits
         ("turn", "i4"),
         ("value", "f4"),  # what the net says the mover can expect

@@ -84,8 +84,9 @@ def beginner(game: Game) -> Function:
             plies = below(rng, np.int64(options[RANDOM_PLIES]) + 1)
         for _ in range(plies):
             t = turn(s)
-            if t != OVER:
-                play(s, pick(s, t, rng, moves, probs))
+            if t == OVER:
+                break
+            play(s, pick(s, t, rng, moves, probs))
         while turn(s) == CHANCE:
             play(s, moves[draw(rng, probs, odds(s, moves, probs))])
         if turn(s) == OVER:  # too many random plies: this game begins at the beginning
