@@ -23,7 +23,8 @@ meijin play connect_four --seat 1="champion(simulations=400)"
 `meijin champion make RUN` makes one of a run of your own: it stores the net in half precision (at most 3 MB) with its
 config, its curve and what was measured, and puts it where `champion` finds it before those of the package.
 
-This page is written by `docs/champions.py` from what the files say of themselves.
+This page is written by `docs/champions.py` from what the files say of themselves. A config shows the
+settings as they were called when the net was trained.
 """
 
 
