@@ -39,17 +39,15 @@ def ours(name: str, batch: int, simulations: int, gumbel: bool) -> dict[str, flo
     play = SelfPlay(net, batch, settings, device="cuda")
     for _ in range(4):
         play.advance(play.stride)
-    before, steps = counts(play), 0
+    before = counts(play)
     began = time.perf_counter()
     while time.perf_counter() - began < 3.0:
         play.advance(play.stride)
-        steps += play.stride
     seconds = time.perf_counter() - began
     stats = counts(play) - before
     trees, rest = alone(play, simulations)
     found = {
         "simulations": stats[layout.SIMULATIONS] / seconds,
-        "evaluations": stats[layout.EVALUATIONS] / seconds,
         "positions": stats[layout.SIMULATIONS] / simulations / seconds,
         "net": play.workers[0].forest.count / rest,
         "trees": play.workers[0].forest.count / trees,

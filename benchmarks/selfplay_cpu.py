@@ -73,7 +73,7 @@ class PeerNet(nn.Module):
             x = F.dropout(F.relu(norm(layer(x))), self.dropout, self.training)
         x = x.to(self.policy.weight.dtype)
         value = torch.tanh(self.value(x))
-        return Outputs(self.policy(x), torch.cat([value, -value], 1), None)
+        return Outputs(self.policy(x), torch.cat([value, -value], 1))
 
     @torch.no_grad()
     def for_inference(self, dtype: torch.dtype) -> PeerNet:

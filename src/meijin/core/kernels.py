@@ -53,46 +53,35 @@ def look(game: Game) -> Function:
     return kernel
 
 
-def cells(game: Game) -> Function:
-    rule = game.cells
+def _writing(rule: Any) -> Function:
+    """The kernel of a rule that reads a position and writes what it sees."""
 
     def kernel(states: Any, i: int, out: Any) -> None:
         rule(states[i], out)
 
     return kernel
+
+
+def cells(game: Game) -> Function:
+    return _writing(game.cells)
 
 
 def planes(game: Game) -> Function:
-    rule = game.planes
-    assert rule is not None  # Game fills in a default
-
-    def kernel(states: Any, i: int, out: Any) -> None:
-        rule(states[i], out)
-
-    return kernel
+    assert game.planes is not None  # Game fills in a default
+    return _writing(game.planes)
 
 
 def heuristic(game: Game) -> Function:
-    rule = game.heuristic
-    if rule is None:
+    if game.heuristic is None:
         raise ValueError(f"{game} has no heuristic")
-
-    def kernel(states: Any, i: int, out: Any) -> None:
-        rule(states[i], out)
-
-    return kernel
+    return _writing(game.heuristic)
 
 
 def owners(game: Game) -> Function:
     """Who owns each cell of a position where the game is over, int8 [cell]."""
-    rule = game.owners
-    if rule is None:
+    if game.owners is None:
         raise ValueError(f"{game} does not say who owns its cells")
-
-    def kernel(states: Any, i: int, out: Any) -> None:
-        rule(states[i], out)
-
-    return kernel
+    return _writing(game.owners)
 
 
 def no_odds(s: Any, moves: Any, probs: Any) -> int:

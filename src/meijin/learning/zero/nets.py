@@ -88,9 +88,9 @@ class Outputs(NamedTuple):
 
     logits: Tensor  # [batch, move]
     values: Tensor  # [batch, seat], from the mover on
-    moves_left: Tensor | None  # [batch], log(1 + plies)
-    ownership: Tensor | None  # [batch, cell on the grid], 1 where it will be the mover's, -1 another's
-    score: Tensor | None  # [batch], the mean of that over all cells
+    moves_left: Tensor | None = None  # [batch], log(1 + plies)
+    ownership: Tensor | None = None  # [batch, cell on the grid], 1 where it will be the mover's, -1 another's
+    score: Tensor | None = None  # [batch], the mean of that over all cells
 
 
 class Norm(nn.BatchNorm2d):

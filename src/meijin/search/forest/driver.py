@@ -18,8 +18,9 @@ from meijin.search.forest.choice import halving_table
 from meijin.search.forest.layout import Arrays
 from meijin.search.forest.packing import packing
 
-LEAST_ONE = ("simulations", "considered")
-LEAST_ZERO = ("c", "alpha", "forced", "fast_simulations", "temperature", "warm", "cool", "random_plies", "cap")
+LEAST = {"simulations": 1, "considered": 1} | dict.fromkeys(
+    ("c", "alpha", "forced", "fast_simulations", "temperature", "warm", "cool", "random_plies", "cap", "patience"), 0
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,7 @@ class Settings:
     patience: int = 0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
 
     def __post_init__(self) -> None:
-        for name in LEAST_ZERO + LEAST_ONE:
-            low = int(name in LEAST_ONE)
+        for name, low in LEAST.items():
             if not getattr(self, name) >= low:
                 raise BadParameter(f"{name}={getattr(self, name)!r}: at least {low}")
         for name in ("noise", "full_share", "random_share", "play_on"):
