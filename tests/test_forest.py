@@ -23,7 +23,7 @@ def size(name: str, count: int, settings: Settings, slots: int) -> int:
 
 
 def test_a_large_forest_fits_in_two_gibibytes() -> None:
-    assert size("connect_four", 16_384, Settings(simulations=128), slots=106) < 2 * 2**30
+    assert size("connect_four", 16_384, Settings(simulations=128), slots=42 + 128) < 2 * 2**30
 
 
 @pytest.mark.parametrize("name, scores", [("othello", [-1, 0, 1]), ("cube", [0, 0.5, 1]), ("2048", [0, 7, 20000, 3e6])])
