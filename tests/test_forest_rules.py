@@ -13,7 +13,7 @@ from meijin.core.catalogue import make
 from meijin.core.rng import below, stream
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
-from meijin.search.forest.choice import by_visits, gumbel, halving_table
+from meijin.search.forest.choice import by_odds, by_visits, gumbel, halving_table
 from meijin.search.forest.layout import FORCED, C
 from meijin.search.solvers import solver_for
 from plain_forest import PlainForest
@@ -128,6 +128,29 @@ def test_self_play_without_room_goes_on() -> None:
     assert kept.sum(axis=1) == pytest.approx(np.ones(len(kept)), abs=1e-5)
 
 
+# ---- chance ----
+
+
+def test_outcomes_are_drawn_among_those_that_lag_behind() -> None:
+    """With one visit each is as likely as it should be; with many, none is a whole visit ahead of its share."""
+    game = make("2048")
+    state = State(game).roll(stream(3))
+    state.play(state.legal_moves[0])
+    odds = [p for _, p in state.odds.items()]
+    nodes = np.zeros(1, layout.node_dtype()).view(np.recarray)
+    edges = np.zeros(len(odds), layout.edge_dtype(1)).view(np.recarray)
+    nodes[0].count, edges["prior"], rng = len(odds), odds, stream(11)
+    with np.errstate(over="ignore"):
+        first = np.bincount([by_odds(nodes, edges, 0, rng) for _ in range(4000)], minlength=len(odds)) / 4000
+        assert np.abs(first - odds).max() < 5 * math.sqrt(0.1 / 4000)  # a false alarm is rarer than 1 in 10^5
+        for visits in range(200):
+            e = by_odds(nodes, edges, 0, rng)
+            edges[e].visits += 1
+            nodes[0].visits += 1
+            ahead = edges["visits"] - edges["prior"] * (visits + 1)
+            assert ahead.max() < 1 and ahead.min() > -4
+
+
 # ---- resigning ----
 
 
@@ -175,6 +198,18 @@ def test_only_full_searches_are_written_down() -> None:
 
 
 # ---- what is learned ----
+
+
+def test_a_position_is_worth_what_its_policy_makes_of_it() -> None:
+    """Gumbel tries bad moves as often as good ones; that does not make the position worse."""
+    game = make(TTT)
+    forest = PlainForest(game, 1, Settings(simulations=9, gumbel=True), firm)  # every move is tried once
+    while not forest.arrays.info[0, layout.SLOT]:
+        forest.step()
+    probs = forest.arrays.kept_probs[0, 0]
+    values = np.array([firm(State(game).play(move))[1] for move in State(game).legal_moves])
+    assert forest.arrays.kept_roots[0, 0] == pytest.approx(probs @ values, abs=1e-5)
+    assert (probs @ values)[0] > values.mean(0)[0] + 0.2
 
 
 def root(visits: list[int], values: list[float], priors: list[float]) -> tuple[Any, Any]:

@@ -13,9 +13,12 @@ torch = pytest.importorskip("torch")
 from meijin.core.catalogue import games, make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, NoDevice, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning.zero.config import Training  # noqa: E402
 from meijin.learning.zero.inference import Evaluator, InferenceNet  # noqa: E402
 from meijin.learning.zero.layout import layout  # noqa: E402
+from meijin.learning.zero.learner import Learner  # noqa: E402
 from meijin.learning.zero.nets import SIZES, Net, NetConfig  # noqa: E402
+from meijin.learning.zero.positions import Positions  # noqa: E402
 
 GAMES = [*games.names(), "yavalath(players=3)", "nim(players=3)", "connect_four(width=5, height=4)"]
 SMALL = NetConfig(blocks=2, channels=8, policy_channels=8, value_channels=2, value_hidden=8)
@@ -265,6 +268,44 @@ def test_learns_a_few_positions_by_heart(name):
 def test_a_new_net_has_no_opinion():
     logits, values = answers(Net(make("othello")).eval(), planes_of(make("othello")))
     assert np.abs(logits).max() < 0.5 and np.abs(values).max() < 0.5
+
+
+# ---- scores without a bound ----
+
+
+def positions(game, spread):
+    """Positions whose worth is told by one plane: 0.6 on average, and `spread` around it."""
+    found = Positions.empty(game, 4, 64)
+    found.bits[:] = torch.randint(256, found.bits.shape, dtype=torch.uint8)
+    found.moves[:] = torch.arange(4)
+    found.probs[:] = 0.25
+    seen = (found.bits[:, :1] & 1).half()
+    found.outcomes[:] = 0.6 + spread * (2 * seen - 1)
+    found.values[:] = found.outcomes
+    return found
+
+
+def test_values_without_bounds_are_learned_in_units_of_their_spread():
+    net = Net(make("2048"), SMALL)
+    learner = Learner(net, Training(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
+    data = positions(net.game, 0.02)
+    first = learner.fit(data, 1, 0.0)
+    assert first["value"] == pytest.approx(1, abs=0.3)  # it begins in the middle, so the error is the spread
+    assert learner.averaged.value.units.tolist() == pytest.approx([0.6, 0.02], rel=0.2)
+    later = learner.fit(data, 150, 0.0)
+    assert later["value"] < 0.3
+
+
+def test_other_units_say_the_same():
+    net = lively(Net(make("2048"), SMALL))
+    x = planes_of(net.game, 8)
+    before, evaluator = answers(net, x), Evaluator(net, 8, dtype="float16")
+    net.value.measure_in(torch.tensor([0.7, 0.05]))
+    close(answers(net, x), before)
+    evaluator.load(net)  # the units stay fine where the weights are coarse
+    assert np.abs(evaluator(x)[1] - before[1]).max() < 0.05 * before[1].std()
+    assert evaluator.inference.net.value.units.dtype is torch.float32
+    assert Net(make("othello"), SMALL).value.units is None
 
 
 # ---- evaluators ----

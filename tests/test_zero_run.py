@@ -140,6 +140,15 @@ def test_a_run_resumes_with_other_settings(tmp_path: Path) -> None:
         Run(tmp_path / "r", config(**{"replay.policy_width": 4}), resume=True)
 
 
+def test_moments_of_the_optimiser_lie_as_their_weights_do(tmp_path: Path) -> None:
+    """A file has them in plain order; the fused optimiser of a GPU takes only equal strides."""
+    iterated(tmp_path / "r", 1)
+    again = Run(tmp_path / "r", resume=True)
+    moments = again.learner.optimizer.state
+    assert moments and all(moment["exp_avg"].stride() == weight.stride() for weight, moment in moments.items())
+    again.close()
+
+
 @pytest.mark.gpu
 def test_a_run_resumes_on_a_gpu(tmp_path: Path) -> None:
     first = Run(tmp_path / "r", config(), device="cuda")

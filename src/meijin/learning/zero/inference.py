@@ -89,6 +89,8 @@ class InferenceNet(nn.Module):
                 for name, layer in part.named_children():
                     if name != "unit":
                         layer.float()
+        if self.net.value.units is not None:
+            self.net.value.units = self.net.value.units.float()
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.to(next(net.parameters()).device)
         self.load(net)
@@ -105,6 +107,8 @@ class InferenceNet(nn.Module):
         for name, weight in self.net.named_parameters():
             if ".conv." not in name and ".side." not in name:
                 weight.copy_(theirs[name])
+        if self.net.value.units is not None and net.value.units is not None:
+            self.net.value.units.copy_(net.value.units)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         logits, values = self.net(x.to(self.dtype))
@@ -205,6 +209,11 @@ class Evaluator:
 def batches(planes: Tensor, size: int) -> Iterator[Tensor]:
     for at in range(0, max(1, len(planes)), size):
         yield planes[at : at + size]
+
+
+def make_current(device: str) -> None:
+    """Let a GPU be the current one, for Numba too, which goes by that."""
+    torch.cuda.set_device(torch.device(device).index or 0)
 
 
 @cache

@@ -19,6 +19,8 @@ from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpac
 
 MOMENTS = {"adamw": {"step", "exp_avg", "exp_avg_sq"}, "sgd": {"momentum_buffer"}}  # what they keep of each weight
 
+LEAST_SPREAD = 1e-3  # of values without bounds, whose unit is their spread
+
 
 class Diverged(MeijinError):
     """The loss is no number any more."""
@@ -83,7 +85,9 @@ class Learner:
         log_probs = log_probs.masked_fill(~listed, 0.0)
         probs = probs / probs.sum(1, keepdim=True).clamp(min=1e-6)
         policy = -(probs * log_probs).sum(1)
-        target = (1 - config.value_mix) * batch.outcomes.float() + config.value_mix * batch.values.float()
+        target = self.target(batch)
+        if (units := self.net.value.units) is not None:
+            values, target = values / units[1], target / units[1]
         seen = (batch.facts[:, :1].long() + torch.arange(seats, device=self.device)) % seats
         value = (values - target.gather(1, seen)).square().mean(1)
         parts = {"policy": policy.mean(), "value": value.mean()}
@@ -96,6 +100,11 @@ class Learner:
             parts["target_entropy"] = -(probs * probs.clamp(min=1e-9).log()).sum(1).mean()
             parts["policy_entropy"] = -(log_probs.exp() * log_probs * listed).sum(1).mean()
         return parts
+
+    def target(self, batch: Positions) -> Tensor:
+        """What the values should be, by seat."""
+        mix = self.config.value_mix
+        return (1 - mix) * batch.outcomes.float() + mix * batch.values.float()
 
     def step(self, batch: Positions, progress: float) -> dict[str, Tensor]:
         for group in self.optimizer.param_groups:
@@ -129,6 +138,8 @@ class Learner:
         """So many steps; every position comes once before any comes again. Returns the mean of the measures."""
         if not len(data) or steps < 1:
             return {}
+        if self.net.value.units is not None:
+            self._measure(self.target(data))
         totals: dict[str, Tensor] = {}
         for batch in self._batches(data, steps):
             for name, part in self.step(batch, progress).items():
@@ -140,6 +151,15 @@ class Learner:
                 "sound. Lower `training.rate` or set `training.clip`, then resume"
             )
         return means
+
+    def _measure(self, target: Tensor) -> None:
+        """Values without bounds are learned in units of their spread, as it is now."""
+        units = torch.stack([target.mean(), target.std(correction=0).clamp(min=LEAST_SPREAD)])
+        for net in {self.net, self.averaged}:
+            if self.steps:
+                net.value.measure_in(units)
+            elif net.value.units is not None:  # it has learned nothing yet, and begins in the middle
+                net.value.units.copy_(units)
 
     def _batches(self, data: Positions, steps: int) -> Iterator[Positions]:
         size = min(self.config.batch, len(data))
@@ -179,7 +199,11 @@ class Learner:
             if set(kept) == MOMENTS[self.config.optimizer]:  # another optimiser begins anew
                 on_gpu = self.device.type == "cuda"  # where the fused optimiser wants even its count of steps
                 self.optimizer.state[parameter] = {
-                    name: value.to(self.device if value.ndim or on_gpu else "cpu") for name, value in kept.items()
+                    # and moments that lie in memory as their weights do
+                    name: torch.empty_like(parameter).copy_(value)
+                    if value.ndim
+                    else value.to(self.device if on_gpu else "cpu")
+                    for name, value in kept.items()
                 }
 
 

@@ -206,15 +206,22 @@ def for_layer(x: Tensor, layer: nn.Linear | nn.Conv2d) -> Tensor:
 
 
 class Value(nn.Module):
-    """The value vector; and the plies left and the score, where the net has them and they are asked for."""
+    """The value vector; and the plies left and the score, where the net has them and they are asked for.
 
-    def __init__(self, config: NetConfig, lay: Layout, seats: int, channels: int):
+    Without bounds, values have a mean and a spread that nobody knows beforehand, and differ by little from each other:
+    the last layer speaks in units of the spread, which follow what is learned from.
+    """
+
+    units: Tensor | None  # mean and spread; None where scores have bounds
+
+    def __init__(self, config: NetConfig, lay: Layout, game: Game, channels: int):
         super().__init__()
+        self.register_buffer("units", None if game.bounded else torch.tensor([0.0, 1.0]))
         self.pooled = config.pooling and lay.kind == "tower"
         width = channels if lay.kind == "mlp" else 4 * config.value_channels if self.pooled else config.value_channels
         self.unit = Unit(channels, width, 1)
         self.hidden = nn.Linear(width * (3 if self.pooled else lay.places), config.value_hidden)
-        self.values = nn.Linear(config.value_hidden, seats)
+        self.values = nn.Linear(config.value_hidden, game.seats)
         self.plies = nn.Linear(config.value_hidden, 1) if config.moves_left else None
         self.score = nn.Linear(config.value_hidden, 1) if config.score else None
 
@@ -226,7 +233,17 @@ class Value(nn.Module):
         hidden = relu(self.hidden(y))
         plies = self.plies(hidden).squeeze(1) if auxiliary and self.plies is not None else None
         score = self.score(hidden).squeeze(1) if auxiliary and self.score is not None else None
-        return self.values(hidden), plies, score
+        values = self.values(hidden)
+        values = torch.tanh(values) if self.units is None else self.units[0] + self.units[1] * values.float()
+        return values, plies, score
+
+    @torch.no_grad()
+    def measure_in(self, units: Tensor) -> None:
+        """Speak in other units and say the same."""
+        assert self.units is not None
+        self.values.weight.mul_(self.units[1] / units[1])
+        self.values.bias.mul_(self.units[1]).add_(self.units[0] - units[0]).div_(units[1])
+        self.units.copy_(units)
 
 
 class Net(nn.Module):
@@ -261,7 +278,7 @@ class Net(nn.Module):
         pooled = [config.pooling and self.tower and i % 3 == 1 for i in range(config.blocks)]
         self.blocks = nn.ModuleList(Block(channels, kernel, max(8, channels // 4) if p else 0) for p in pooled)
         self.policy = Policy(config, lay, game.num_moves, channels, cells)
-        self.value = Value(config, lay, game.seats, channels)
+        self.value = Value(config, lay, game, channels)
         self.ownership = nn.Conv2d(channels, 1, 1) if config.ownership else None
         self._begin()
 
@@ -313,7 +330,7 @@ class Net(nn.Module):
         if auxiliary and self.ownership is not None:
             owned = torch.tanh(self.ownership(y)).flatten(1)
             owned = owned if self.places is None else owned.index_select(1, self.places)
-        return Outputs(logits, torch.tanh(values) if self.game.bounded else values, plies, owned, score)
+        return Outputs(logits, values, plies, owned, score)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [batch, move] and values [batch, seat], the mover's first."""

@@ -31,12 +31,14 @@ from meijin.core.statistics import elo
 from meijin.learning.zero import checkpoint, tensorboard
 from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.files import LATEST
+from meijin.learning.zero.inference import make_current
 from meijin.learning.zero.learner import Learner
 from meijin.learning.zero.matches import Matches
 from meijin.learning.zero.nets import Net, NetConfig
 from meijin.learning.zero.positions import Positions, policy_width
 from meijin.learning.zero.replay import Window, deduplicate
 from meijin.learning.zero.sources import Background, Local, Processes, Source
+from meijin.search.forest.scale import by_chance
 
 RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
 LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
@@ -68,7 +70,7 @@ class Run:
         self.iteration, self.seconds, self.elo = 0, 0.0, 0.0
         self.rival = 0  # the iteration whose net the next Elo is measured against
         if device != "cpu":
-            torch.cuda.set_device(device)  # for Numba too, which goes by the device that is current
+            make_current(device)
         torch.manual_seed(config.training.seed)
         self.learner = Learner(self._net(), config.training, device)
         # With a gate the net that plays is another than the one that learns, until that has beaten it.
@@ -114,7 +116,10 @@ class Run:
     def _net(self) -> Net:
         shape = dict(self.config.net)
         size = shape.pop("size", "nano")
-        return Net(self.game, NetConfig.sized(size, **shape))
+        net = Net(self.game, NetConfig.sized(size, **shape))
+        if net.value.units is not None:  # to think nothing of a position is to expect what random play makes of it
+            net.value.units.copy_(torch.tensor(by_chance(self.game)))
+        return net
 
     @property
     def latest(self) -> Path:

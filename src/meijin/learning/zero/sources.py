@@ -22,6 +22,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.rng import below, stream
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.inference import make_current
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions
 from meijin.learning.zero.selfplay import SelfPlay
@@ -274,7 +275,7 @@ def _work(inbox: Path, config: dict[str, Any], device: str, latest: Path, name: 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     torch.set_num_threads(1)
     if device != "cpu":
-        torch.cuda.set_device(device)  # for Numba too, which goes by the device that is current
+        make_current(device)
     parent, own = os.getppid(), ZeroConfig.from_dict(config)
     seen = 0
     play, pool = _selfplay(checkpoint.load(latest).net.to(device), own, device, seed, games), Pool(own, seed)

@@ -9,6 +9,7 @@ import numpy as np
 
 from meijin.core.compile import Function
 from meijin.core.game import Game
+from meijin.core.rng import uniform
 from meijin.search.forest.layout import (
     CONSIDERED,
     DONE,
@@ -42,15 +43,25 @@ def normaliser(game: Game) -> Function:
     return between
 
 
-def by_odds(nodes: Any, edges: Any, i: int) -> int:
-    """The outcome that lags most behind its share of the visits: chance without its luck."""
+def by_odds(nodes: Any, edges: Any, i: int, rng: Any) -> int:
+    """An outcome that lags behind its share of the visits, drawn by how much: chance with less of its luck.
+
+    The one that lags most would be the first of many equal ones, and few visits would see the same ones every time.
+    """
     first, total = nodes[i].first, nodes[i].visits + 1
-    best, most = first, -math.inf
-    for e in range(first, first + nodes[i].count):
+    end = first + nodes[i].count
+    whole = 0.0
+    for e in range(first, end):
+        whole += max(0.0, edges[e].prior * total - edges[e].visits)
+    left, chosen = uniform(rng) * whole, first
+    for e in range(first, end):
         lag = edges[e].prior * total - edges[e].visits
-        if lag > most:
-            best, most = e, lag
-    return best
+        if lag > 0.0:
+            chosen = e
+            left -= lag
+            if left < 0.0:
+                break
+    return chosen
 
 
 def puct(game: Game) -> Function:

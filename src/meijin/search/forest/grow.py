@@ -284,7 +284,7 @@ def descender(game: Game, choose: Function) -> Function:
                 info[WAITS] = 1
                 return True
             if t == CHANCE:
-                e = by_odds(nodes, edges, i)
+                e = by_odds(nodes, edges, i, rng)
             else:
                 e = choose(nodes, edges, i, info, options, noise, table, weights, bounds)
             path[info[DEPTH], 0] = i

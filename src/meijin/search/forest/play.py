@@ -18,7 +18,7 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import no_odds, picker
 from meijin.core.rng import below, uniform
 from meijin.core.rng import choose as draw
-from meijin.search.forest.choice import by_improvement, by_proof, by_visits, gumbel, puct
+from meijin.search.forest.choice import TINY, by_improvement, by_proof, by_visits, gumbel, puct
 from meijin.search.forest.grow import answerer, clear, descender, rerooter, viewer
 from meijin.search.forest.layout import (
     BEGAN,
@@ -132,14 +132,14 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
             else:
                 f.kept_moves[i, at, k] = -1
                 f.kept_probs[i, at, k] = 0.0
-        proven = f.info[i, PROVEN]
-        for k in range(seats):
-            total, visits = 0.0, 0
+        for k in range(seats):  # worth what its moves are, weighted as they will be learned
+            total, whole = 0.0, 0.0
             for e in range(node.count):
-                if not proven or f.weights[i, e] > 0.0:  # a proven root is worth what its best moves are
-                    total += f.edges[i, node.first + e].total[k]
-                    visits += f.edges[i, node.first + e].visits
-            f.kept_roots[i, at, k] = total / max(1, visits)
+                edge, weight = f.edges[i, node.first + e], f.weights[i, e]
+                if edge.visits > 0:
+                    total += weight * edge.total[k] / edge.visits
+                    whole += weight
+            f.kept_roots[i, at, k] = total / max(whole, TINY)
         f.facts[i, at, STATE] = PENDING
         f.facts[i, at, MOVER] = seat
         f.facts[i, at, WHEN] = f.info[i, PLY]

@@ -9,9 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from meijin.core import kernels
 from meijin.core.compile import Function
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
+from meijin.core.rng import streams
+from meijin.core.state import State
 
 LARGE = 1e6  # the score that an unbounded game's values call 1
 
@@ -51,3 +56,11 @@ def unscaled(game: Game, value: float) -> float:
     if game.bounded:
         return low + (value + 1.0) / 2.0 * (high - low)
     return low + math.expm1(value * math.log1p(LARGE))
+
+
+def by_chance(game: Game, games: int = 64, plies: int = 20_000) -> tuple[float, float]:
+    """Mean and spread of the values that random play comes to."""
+    states, scaled = game.states(games), scaler(game)
+    game.kernel(kernels.random_walks)(states, min(game.longest, plies), streams(5, games), *kernels.buffers(game))
+    values = [scaled(score) for state in states for score in State(game, state).scores]
+    return float(np.mean(values)), float(np.std(values))
