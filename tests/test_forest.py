@@ -13,7 +13,7 @@ from meijin.core.rng import below, stream
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
 from meijin.search.forest.driver import memory
-from meijin.search.forest.scale import scaler, unscaled
+from meijin.search.forest.scale import by_chance, scaler, unscaled
 from meijin.search.solvers import solver_for
 
 
@@ -37,6 +37,13 @@ def test_scores_and_values(name: str, scores: list[float]) -> None:
         assert (values[0], values[-1]) == (-1, 1)
     else:
         assert scaled(1e6) == pytest.approx(1)
+
+
+def test_what_random_play_comes_to() -> None:
+    game = make("2048")
+    mean, spread = by_chance(game)
+    assert 700 < unscaled(game, mean) < 1300 and 0.02 < spread < 0.06  # OpenSpiel's random games: about 1,100
+    assert by_chance(game, games=4, plies=6)[0] < 0.2  # games cut short count as they stand
 
 
 @pytest.mark.parametrize("gumbel", [False, True], ids=["puct", "gumbel"])

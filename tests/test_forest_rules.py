@@ -10,7 +10,7 @@ import pytest
 
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
-from meijin.core.rng import below, stream
+from meijin.core.rng import below, stream, uniform
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
 from meijin.search.forest.choice import by_odds, by_visits, gumbel, halving_table
@@ -131,24 +131,25 @@ def test_self_play_without_room_goes_on() -> None:
 # ---- chance ----
 
 
-def test_outcomes_are_drawn_among_those_that_lag_behind() -> None:
-    """With one visit each is as likely as it should be; with many, none is a whole visit ahead of its share."""
+def test_outcomes_of_chance_come_by_their_odds() -> None:
+    """Any number of visits is fair on average, and lies closer to the odds than draws would."""
     game = make("2048")
     state = State(game).roll(stream(3))
     state.play(state.legal_moves[0])
-    odds = [p for _, p in state.odds.items()]
+    odds = np.array(list(state.odds.values()))
     nodes = np.zeros(1, layout.node_dtype()).view(np.recarray)
     edges = np.zeros(len(odds), layout.edge_dtype(1)).view(np.recarray)
     nodes[0].count, edges["prior"], rng = len(odds), odds, stream(11)
+    trials, visits = 600, 12
+    seen = np.zeros((trials, len(odds)))
     with np.errstate(over="ignore"):
-        first = np.bincount([by_odds(nodes, edges, 0, rng) for _ in range(4000)], minlength=len(odds)) / 4000
-        assert np.abs(first - odds).max() < 5 * math.sqrt(0.1 / 4000)  # a false alarm is rarer than 1 in 10^5
-        for visits in range(200):
-            e = by_odds(nodes, edges, 0, rng)
-            edges[e].visits += 1
-            nodes[0].visits += 1
-            ahead = edges["visits"] - edges["prior"] * (visits + 1)
-            assert ahead.max() < 1 and ahead.min() > -4
+        for row in seen:
+            nodes[0].value = uniform(rng)
+            for nodes[0].visits in range(visits):
+                row[by_odds(nodes, edges, 0)] += 1
+    error = np.sqrt(odds * (1 - odds) / (trials * visits))
+    assert (np.abs(seen.mean(0) / visits - odds) < 4 * error).all()  # draws would fail once in a thousand times
+    assert seen.var(0).sum() < 0.6 * (visits * odds * (1 - odds)).sum()
 
 
 # ---- resigning ----

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from meijin.core.catalogue import games, make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, NoDevice, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.config import Training  # noqa: E402
 from meijin.learning.zero.inference import Evaluator, InferenceNet  # noqa: E402
 from meijin.learning.zero.layout import layout  # noqa: E402
@@ -289,11 +290,24 @@ def test_values_without_bounds_are_learned_in_units_of_their_spread():
     net = Net(make("2048"), SMALL)
     learner = Learner(net, Training(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
     data = positions(net.game, 0.02)
+    for part in (net, learner.averaged):
+        part.value.units.copy_(torch.tensor([0.6, 0.1]))
     first = learner.fit(data, 1, 0.0)
-    assert first["value"] == pytest.approx(1, abs=0.3)  # it begins in the middle, so the error is the spread
+    assert first["value"] == pytest.approx(1, abs=0.3)  # in the middle, so the error is the spread
     assert learner.averaged.value.units.tolist() == pytest.approx([0.6, 0.02], rel=0.2)
     later = learner.fit(data, 150, 0.0)
     assert later["value"] < 0.3
+    again = Learner(Net(net.game, SMALL), learner.config)
+    again.restore(learner.state())
+    x = planes_of(net.game, 4)
+    close(answers(again.net.eval(), x), answers(net.eval(), x))
+
+
+def test_half_a_checkpoint_keeps_the_units(tmp_path):
+    net = Net(make("2048"), SMALL)
+    net.value.units.copy_(torch.tensor([0.6171875, 0.0051]))
+    path = checkpoint.save(tmp_path / "net.safetensors", net, half=True)
+    assert torch.equal(checkpoint.load(path).net.value.units, net.value.units)
 
 
 def test_other_units_say_the_same():
@@ -368,12 +382,15 @@ def test_evaluator_on_a_gpu(name, graph):
     assert where == (evaluator.x.data_ptr(), evaluator.logits.data_ptr(), evaluator.values.data_ptr())
 
 
-def test_onnx_says_the_same(tmp_path):
+@pytest.mark.parametrize(("name", "config"), [("yavalath", POOLED), ("2048", SMALL)])
+def test_onnx_says_the_same(name, config, tmp_path):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     from meijin.learning.zero.onnx import OnnxEvaluator, export
 
-    net = lively(Net(make("yavalath"), POOLED))
+    net = lively(Net(make(name), config))
+    if net.value.units is not None:
+        net.value.measure_in(torch.tensor([0.5, 0.1]))
     path = export(net, tmp_path / "net.onnx")
     evaluator = OnnxEvaluator(path, 8, threads=1)
     assert evaluator.game is net.game

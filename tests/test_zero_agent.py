@@ -188,13 +188,23 @@ def test_chance_is_visited_by_its_odds() -> None:
         if node["turn"] < 0 and node["visits"] > 6:
             own = arrays.edges[0, node["first"] : node["first"] + node["count"]]
             assert own["prior"].sum() == pytest.approx(1, abs=1e-5)
-            ahead = own["visits"] - own["prior"] * node["visits"]
-            assert ahead.max() < 1 and ahead.min() > -4
+            assert np.abs(own["visits"] - own["prior"] * node["visits"]).max() < 3
             checked += 1
     assert checked
     before_the_dice = State(net.game)
     if before_the_dice.is_chance:
         assert len(player.value(before_the_dice)) == 2
+
+
+def test_a_seed_decides_what_is_seen_of_chance() -> None:
+    net = small_net("2048")
+    state, player = State(net.game).roll(stream(1)), OfNet(net, 40)
+
+    def searched(seed: int) -> list[Any]:
+        player.seed(seed)
+        return [(info.visits, info.value) for info in player.analyse(state).moves]
+
+    assert searched(1) == searched(1) != searched(2)
 
 
 # ---- how the forest searches ----
@@ -247,26 +257,6 @@ def test_policy_and_value_take_zero_checkpoints(run: Path) -> None:
     records = game.states(1)
     records[0] = state.record
     assert RawNet(small_net(), 4).moves(records)[0] == int(policy.best)
-
-
-def test_a_net_that_sees_all_images_thinks_the_same_of_each(run: Path) -> None:
-    game, net = make(GAME), small_net()
-    whole, plain = Opinion(net, symmetries=True), Opinion(net)
-    state = State(game).play_line("a1 b1")
-    found = dict(zip(map(int, state.legal_moves), whole.priors(state), strict=True))
-    images = []
-    for symmetry in game.symmetries:
-        image = State(game).play_line([symmetry.moves[int(move)] for move in state.history])
-        seen = dict(zip(map(int, image.legal_moves), whole.priors(image), strict=True))
-        assert [seen[symmetry.moves[move]] for move in found] == pytest.approx(list(found.values()), rel=1e-2)
-        own = dict(zip(map(int, image.legal_moves), plain.priors(image), strict=True))
-        images.append([own[symmetry.moves[move]] for move in found])
-    mean = np.exp(np.log(images).mean(0))
-    assert list(found.values()) == pytest.approx(mean / mean.sum(), rel=5e-2) and np.std(images, axis=0).max() > 0
-    best = build(f"policy({str(run)!r}, sample=False, symmetries=True)", game).analyse(state).best
-    records = game.states(1)
-    records[0] = state.record
-    assert RawNet(net, 4, symmetries=True).moves(records)[0] == int(best)
 
 
 def test_raw_nets_number_moves_as_the_mover_sees_them() -> None:

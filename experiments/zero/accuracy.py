@@ -4,8 +4,7 @@
 
 A line of a file: the moves as 1-based columns, and the exact scores of the seven columns for the side to move ("."
 where full); `tools/connect_four_positions.py` makes such files. A move is wrong if its score has another sign than the
-best one's. Prints, for every file, the share of wrong moves of the net alone, of the net that sees each position and
-its mirror image, and after search.
+best one's. Prints, for every file, the share of wrong moves of the net alone and after search.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ def wrong(player, records: np.ndarray, good: list[set[int]]) -> float:
     return 100 * float(np.mean([move not in keep for move, keep in zip(found, good, strict=True)]))
 
 
-def accuracy(net: Net, files: list[Path], simulations: int, device: str) -> dict[str, list[float]]:
+def accuracy(net: Net, files: list[Path], simulations: int, device: str) -> dict[str, tuple[float, float]]:
     net = net.to(device).eval()
-    raw, both = RawNet(net, 1000, device), RawNet(net, 1000, device, symmetries=True)
+    raw = RawNet(net, 1000, device)
     searching = Searcher(net, 1000, Settings(simulations=simulations), device=device)
     found = {}
     for path in files:
         records, good = read(net.game, path)
-        found[path.stem] = [wrong(player, records, good) for player in (raw, both, searching)]
+        found[path.stem] = wrong(raw, records, good), wrong(searching, records, good)
     return found
 
 
@@ -65,10 +64,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     net = checkpoint.load(options.checkpoint).net
-    print(f"| positions | wrong moves, net alone | from both sides | with {options.simulations} simulations |")
-    print("| --- | --- | --- | --- |")
-    for name, shares in accuracy(net, options.files, options.simulations, options.device).items():
-        print(f"| {name} | {' | '.join(f'{share:.1f} %' for share in shares)} |")
+    print(f"| positions | wrong moves, net alone | with {options.simulations} simulations |\n| --- | --- | --- |")
+    for name, (raw, searched) in accuracy(net, options.files, options.simulations, options.device).items():
+        print(f"| {name} | {raw:.1f} % | {searched:.1f} % |")
 
 
 if __name__ == "__main__":

@@ -48,12 +48,10 @@ class Worth(Protocol):
         """Why it cannot look at positions of that game; None when it can."""
 
 
-def priors_of(path: str, symmetries: bool = False) -> Priors:
+def priors_of(path: str) -> Priors:
     """The policy in a checkpoint, whatever made it."""
     need_torch(f"'{path}'")
-    if symmetries and not is_zero(path):
-        raise BadParameter(f"symmetries=True: {path} holds a classic net; this is for nets of `zero`")
-    return _zero(path, symmetries) if is_zero(path) else ClassicPriors(path)
+    return _zero(path) if is_zero(path) else ClassicPriors(path)
 
 
 def worth_of(path: str) -> Worth:
@@ -62,10 +60,10 @@ def worth_of(path: str) -> Worth:
     return _zero(path) if is_zero(path) else ClassicWorth(path)
 
 
-def _zero(path: str, symmetries: bool = False) -> Any:
+def _zero(path: str) -> Any:
     from meijin.learning.zero.opinion import Opinion
 
-    return Opinion(find(path), symmetries)
+    return Opinion(find(path))
 
 
 class _Classic:
@@ -128,21 +126,13 @@ class Policy(Agent):
     """Plays from a net's policy alone: moves are sampled by their probabilities, or the likeliest is taken.
 
     `path`: a run's directory or a checkpoint. `sample=False`: always the likeliest move. `temperature` sharpens the
-    probabilities below 1 and flattens them above. `symmetries=True`: a net of `zero` sees the position in all its
-    symmetries, and the mean counts. In an analysis the drawn move comes first, the others by probability.
+    probabilities below 1 and flattens them above. In an analysis the drawn move comes first, the others by probability.
     """
 
-    def __init__(
-        self,
-        path: str,
-        sample: bool = True,
-        temperature: float = 1.0,
-        symmetries: bool = False,
-        seed: int | None = None,
-    ):
+    def __init__(self, path: str, sample: bool = True, temperature: float = 1.0, seed: int | None = None):
         if not temperature > 0:
             raise BadParameter(f"temperature={temperature!r}: give one above zero; sample=False takes the likeliest")
-        self.net = priors_of(path, symmetries)
+        self.net = priors_of(path)
         self.sample, self.temperature = sample, temperature
         self.deterministic = not sample
         self.seed(fresh_seed() if seed is None else seed)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Searching(Agent):
     """A net that searches; where the net comes from is for others to say."""
 
-    deterministic = True
+    deterministic = True  # but for a game's chance, of which it looks at a few outcomes
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class Searching(Agent):
             self._tree.forget()
 
     def seed(self, seed: int) -> None:
-        """Forget what was kept; of random numbers a search draws hardly any."""
+        """Forget what was kept; random numbers decide which outcomes of chance a search looks at."""
         self._seed = seed
         if self._tree is not None:
-            self._tree.forget()
+            self._tree.seed(seed)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
         must_move(state)

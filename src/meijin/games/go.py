@@ -177,31 +177,36 @@ def go(
         (2-4, 5-7); the latest move and the one before it (8, 9); empty points where I may not play (10); whether they
         have just passed (11); whether I am black, or white (12, 13); the points given to me, in tens (14)."""
         seat = s.turn if s.turn >= 0 else 0
+        passed = 1.0 if s.last[0] == skip else 0.0
+        bonus = twice_komi * (seat - 0.5) / 10.0
+        for k in range(11):  # plane by plane, as they lie in memory
+            for cell in range(area):
+                out[k, cell] = 0.0
+        for cell in range(area):
+            out[11, cell] = passed
+        for cell in range(area):
+            out[12, cell] = 1.0 - seat
+        for cell in range(area):
+            out[13, cell] = seat
+        for cell in range(area):
+            out[14, cell] = bonus
         for cell in range(area):
             p = np.uint64(point[cell])
             color = s.color[p]
-            for k in range(11):
-                out[k, cell] = 0.0
-            if color == seat + 1:
-                out[0, cell] = 1.0
-            elif color != EMPTY:
-                out[1, cell] = 1.0
-            elif not allowed(s, p, seat + 1):
-                out[10, cell] = 1.0
-            out[11, cell] = 1.0 if s.last[0] == skip else 0.0
-            out[12, cell] = 1.0 - seat
-            out[13, cell] = seat
-            out[14, cell] = twice_komi * (seat - 0.5) / 10.0
-        for cell in range(area):
-            p = np.uint64(point[cell])
-            if s.color[p] != EMPTY and s.head[p] == p:
-                plane = (1 if s.color[p] == seat + 1 else 4) + liberties(s, p)
-                q = p
-                while True:
-                    out[plane, cell_of[q]] = 1.0
-                    q = np.uint64(s.next[q])
-                    if q == p:
-                        break
+            if color == EMPTY:
+                if not allowed(s, p, seat + 1):
+                    out[10, cell] = 1.0
+            else:
+                mine = color == seat + 1
+                out[0 if mine else 1, cell] = 1.0
+                if s.head[p] == p:
+                    plane = (1 if mine else 4) + liberties(s, p)
+                    q = p
+                    while True:
+                        out[plane, cell_of[q]] = 1.0
+                        q = np.uint64(s.next[q])
+                        if q == p:
+                            break
         for k in range(2):
             if 0 <= s.last[k] < skip:
                 out[8 + k, s.last[k]] = 1.0

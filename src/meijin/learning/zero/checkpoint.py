@@ -48,13 +48,13 @@ def save(
     extra: Mapping[str, Tensor] | None = None,
     **facts: Any,
 ) -> Path:
-    """Write a checkpoint; `half` stores the weights as float16, half the size and exact enough to play."""
+    """Write a checkpoint; `half` stores all but vectors as float16, half the size and exact enough to play."""
     path, game = Path(path), game or net.game
     tensors: dict[str, Tensor] = {}
     for name, tensor in net.state_dict().items():
         tensor = tensor.detach().cpu()
         if tensor.is_floating_point():
-            tensor = tensor.to(torch.float16 if half else torch.float32)
+            tensor = tensor.to(torch.float16 if half and tensor.ndim > 1 else torch.float32)
             if not bool(torch.isfinite(tensor).all()):
                 raise MeijinError(
                     f"{path}: not written, because the net's {name} holds infinite or undefined numbers; "

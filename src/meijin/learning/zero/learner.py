@@ -16,10 +16,9 @@ from meijin.learning.zero.config import Training
 from meijin.learning.zero.inference import cpu_dtype
 from meijin.learning.zero.nets import Net, Outputs
 from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker
+from meijin.search.forest.scale import LEAST_SPREAD
 
 MOMENTS = {"adamw": {"step", "exp_avg", "exp_avg_sq"}, "sgd": {"momentum_buffer"}}  # what they keep of each weight
-
-LEAST_SPREAD = 1e-3  # of values without bounds, whose unit is their spread
 
 
 class Diverged(MeijinError):
@@ -156,10 +155,7 @@ class Learner:
         """Values without bounds are learned in units of their spread, as it is now."""
         units = torch.stack([target.mean(), target.std(correction=0).clamp(min=LEAST_SPREAD)])
         for net in {self.net, self.averaged}:
-            if self.steps:
-                net.value.measure_in(units)
-            elif net.value.units is not None:  # it has learned nothing yet, and begins in the middle
-                net.value.units.copy_(units)
+            net.value.measure_in(units)
 
     def _batches(self, data: Positions, steps: int) -> Iterator[Positions]:
         size = min(self.config.batch, len(data))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from meijin.core.game import Game
 from meijin.core.state import State
 from meijin.learning.zero.inference import Evaluator
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.positions import Symmetries
 from meijin.learning.zero.tree import net_of
 from meijin.search.forest.scale import unscaled
 
@@ -22,10 +20,9 @@ BATCH = 32  # positions evaluated at a time
 
 
 class Opinion:
-    """The raw net of a checkpoint file, or one at hand; with `symmetries` its policy is the mean over all images."""
+    """The raw net of a checkpoint file, or one at hand."""
 
-    def __init__(self, net: Path | Net, symmetries: bool = False):
-        self.symmetries = symmetries
+    def __init__(self, net: Path | Net):
         self._net = net_of(net) if isinstance(net, Path) else net
         self._evaluator: Evaluator | None = None
 
@@ -33,16 +30,13 @@ class Opinion:
         why = self._net.unfit(game)
         return why and f"its net is one of {self._net.game}: {why}"
 
-    def _for(self, game: Game) -> Evaluator:
-        if self._evaluator is None or self._evaluator.game is not game:
-            net = self._net if self._net.game is game else self._net.for_game(game)
-            self._evaluator = Evaluator(net, BATCH, threads=1)
-        return self._evaluator
-
     def _ask(self, states: list[State]) -> tuple[NDArray[np.float32], list[Values]]:
         """Logits as the movers number moves, and values of positions in which seats are to move."""
         game = states[0].game
-        logits, units = self._for(game)(np.stack([state.planes for state in states]))
+        if self._evaluator is None or self._evaluator.game is not game:
+            net = self._net if self._net.game is game else self._net.for_game(game)
+            self._evaluator = Evaluator(net, BATCH, threads=1)
+        logits, units = self._evaluator(np.stack([state.planes for state in states]))
         values = []
         for state, seen in zip(states, units, strict=True):
             by_seat = np.roll(seen, state.turn)  # the net speaks from the mover's view
@@ -51,12 +45,7 @@ class Opinion:
 
     def priors(self, state: State) -> list[float]:
         """The probability of every legal move, in their order."""
-        if self.symmetries:
-            (logits,) = Symmetries(state.game, "cpu").mean_logits(
-                self._for(state.game), torch.from_numpy(state.planes)[None]
-            )
-        else:
-            (logits,), _ = self._ask([state])
+        (logits,), _ = self._ask([state])
         legal = np.array([int(move) for move in state.legal_moves])
         seen = legal if state.game.views is None else state.game.views[state.turn, legal]
         weights = np.exp(logits[seen].astype(np.float64) - logits[seen].max())

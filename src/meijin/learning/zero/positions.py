@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
@@ -20,7 +19,6 @@ from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.learning.zero.checkpoint import write_whole
-from meijin.learning.zero.inference import Evaluator
 from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import packer, packing
 from meijin.search.forest.scale import scaler
@@ -180,15 +178,6 @@ class Symmetries:
         sources = self.sources[which][:, None, :].expand_as(planes)
         images = self.moves[which].gather(1, moves.clamp(min=0))
         return planes.gather(2, sources), torch.where(moves < 0, moves, images)
-
-    def mean_logits(self, evaluator: Evaluator, planes: Tensor) -> NDArray[np.float32]:
-        """What a net says of the moves, averaged over all images of the positions."""
-        total = np.zeros((len(planes), self.moves.shape[1]), np.float32)
-        for k, moves in enumerate(self.moves):
-            which = torch.full((len(planes),), k)
-            images, _ = self.apply(which, planes, which[:, None])
-            total += evaluator(images)[0][:, moves.numpy()]
-        return total / np.float32(self.count)
 
     def of_cells(self, which: Tensor, values: Tensor) -> Tensor:
         """The images of values [n, cell], moved as `apply` moves planes."""

@@ -78,12 +78,29 @@ def strong(game: Game) -> ZeroConfig:
 
 PRESETS: dict[str, Callable[[Game], ZeroConfig]] = {"tiny": tiny, "quick": quick, "strong": strong}
 
+LONG_2048 = {"gumbel": True, "considered": 4, "value_scale": 0.4, "warm": 0, "cap": 4096}
+
 #: (preset, game) -> what was found better there.
 TUNED: dict[tuple[str, str], dict[str, Any]] = {
     ("quick", "connect_four"): {
         "search": {"c": 1.6, "alpha": 0.8, "warm": 14, "random_share": 0.5, "random_plies": 12},
         "training": {"reuse": 4.0},
         "length": {"seconds": 1500.0, "positions": 6_000, "evaluate": 0},
+    },
+    # Outcomes alone as the values' targets learn fastest here, and steps are what is short, not games.
+    ("quick", "2048"): {
+        "search": {**LONG_2048, "simulations": 12},
+        "selfplay": {"games": 96},
+        "training": {"value_mix": 0.0, "reuse": 5.0, "rate": 1e-3},
+        "length": {"positions": 10_000},
+    },
+    ("strong", "2048"): {
+        "net": {"size": "tiny"},
+        "search": {**LONG_2048, "simulations": 24},
+        "selfplay": {"games": 2048},
+        "replay": {"window": 2_000_000, "growth": 0.6},
+        "training": {"value_mix": 0.0, "batch": 2048, "reuse": 4.0, "ema": 0.998},
+        "length": {"positions": 100_000},
     },
     ("quick", "tic_tac_toe"): {
         "net": {"size": "nano", "blocks": 2},

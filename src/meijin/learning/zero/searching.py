@@ -15,7 +15,6 @@ from meijin.core.rng import Stream, stream
 from meijin.core.state import State
 from meijin.learning.zero.inference import Evaluator
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.positions import Symmetries
 from meijin.learning.zero.selfplay import Worker
 from meijin.search.forest import Settings, layout
 
@@ -72,14 +71,10 @@ class Searcher:
 
 
 class RawNet:
-    """The net's first thought: the likeliest legal move, without any search.
+    """The net's first thought: the likeliest legal move, without any search."""
 
-    With `symmetries` it thinks of all images of the position, and takes the mean.
-    """
-
-    def __init__(self, net: Net, batch: int, device: str = "cpu", symmetries: bool = False):
+    def __init__(self, net: Net, batch: int, device: str = "cpu"):
         self.game, self.batch, self.evaluator = net.game, batch, Evaluator(net, batch, device=device)
-        self._symmetries = Symmetries(net.game, "cpu") if symmetries else None
         self._look = net.game.kernel(kernels.planes)
 
     def load(self, net: Net) -> None:
@@ -93,10 +88,7 @@ class RawNet:
         for i, record in enumerate(records):
             states[0] = record
             self._look(states, 0, planes[i])
-        if self._symmetries is None:
-            logits, _ = self.evaluator(planes)
-        else:
-            logits = self._symmetries.mean_logits(self.evaluator, torch.from_numpy(planes))
+        logits, _ = self.evaluator(planes)
         for i, record in enumerate(records):
             state = State(game, record)
             legal = np.array([int(move) for move in state.legal_moves])

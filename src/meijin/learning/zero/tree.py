@@ -13,6 +13,7 @@ import numpy as np
 from meijin.core.agent import Analysis, MoveInfo
 from meijin.core.errors import MeijinError
 from meijin.core.moves import Move
+from meijin.core.rng import streams
 from meijin.core.state import State
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.files import header
@@ -53,6 +54,7 @@ class Tree:
         settings = Settings(simulations=self.capacity, c=c, fpu=fpu)
         self.worker = Worker(net, 1, settings, selfplay=False, device=device, seed=seed)
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the root stands
+        self.seed(seed)
 
     @property
     def forest(self) -> Forest:
@@ -69,6 +71,10 @@ class Tree:
 
     def forget(self) -> None:
         self._at = None
+
+    def seed(self, seed: int) -> None:
+        self._write("rng", streams(seed, 1))
+        self.forget()
 
     def look(self, state: State, keep: bool = True) -> None:
         """Put the root at a position, with what is known of it if it continues the one before."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from meijin.core.compile import Function
 from meijin.core.game import Game
-from meijin.core.rng import uniform
 from meijin.search.forest.layout import (
     CONSIDERED,
     DONE,
@@ -23,6 +22,7 @@ from meijin.search.forest.layout import (
 )
 
 TINY = 1e-9
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def normaliser(game: Game) -> Function:
@@ -43,25 +43,20 @@ def normaliser(game: Game) -> Function:
     return between
 
 
-def by_odds(nodes: Any, edges: Any, i: int, rng: Any) -> int:
-    """An outcome that lags behind its share of the visits, drawn by how much: chance with less of its luck.
+def by_odds(nodes: Any, edges: Any, i: int) -> int:
+    """The next outcome of chance: each as often as its odds say, and spread as evenly as can be.
 
-    The one that lags most would be the first of many equal ones, and few visits would see the same ones every time.
+    Where visit k looks among the odds laid end to end: steps of the golden ratio from a start that was drawn with the
+    node (in its `value`). Any one visit is a fair draw, and many lie closer together than draws would.
     """
-    first, total = nodes[i].first, nodes[i].visits + 1
-    end = first + nodes[i].count
-    whole = 0.0
-    for e in range(first, end):
-        whole += max(0.0, edges[e].prior * total - edges[e].visits)
-    left, chosen = uniform(rng) * whole, first
-    for e in range(first, end):
-        lag = edges[e].prior * total - edges[e].visits
-        if lag > 0.0:
-            chosen = e
-            left -= lag
-            if left < 0.0:
-                break
-    return chosen
+    first = nodes[i].first
+    last = first + nodes[i].count - 1
+    at = (nodes[i].value + nodes[i].visits * GOLDEN) % 1.0
+    for e in range(first, last):
+        at -= edges[e].prior
+        if at < 0.0:
+            return e
+    return last
 
 
 def puct(game: Game) -> Function:
@@ -106,32 +101,56 @@ def puct(game: Game) -> Function:
     return choose
 
 
-def improver(game: Game) -> Function:
-    """`improve(nodes, edges, i, options, weights, bounds)`: Gumbel's improved policy of node i, in `weights`.
+def completer(game: Game) -> Function:
+    """`complete(nodes, edges, i, options, bounds)`: what Gumbel's rules need to know of node i, in one look.
 
-    The prior, tilted by the values of the moves; moves not visited yet get the value that their visited siblings
-    suggest (the completed Q of the paper). Until normalised, weights are logarithms: returns their maximum.
+    - the value of a move not visited yet, as its visited siblings suggest (the completed Q of the paper);
+    - by how much a value tilts the prior's logarithm;
+    - the priors of the visited moves together;
+    - the highest value, completed ones included;
+    - the likeliest move that was not visited, or NONE.
     """
     level = normaliser(game)
 
-    def improve(nodes: Any, edges: Any, i: int, options: Any, weights: Any, bounds: Any) -> float:
+    def complete(nodes: Any, edges: Any, i: int, options: Any, bounds: Any) -> tuple[float, float, float, float, int]:
         node = nodes[i]
-        seat, first, count = node.turn, node.first, node.count
-        visits, most, known, mass = 0, 0, 0.0, 0.0
-        for e in range(first, first + count):
+        seat, first = node.turn, node.first
+        visits, most, known, mass, top = 0, 0, 0.0, 0.0, -math.inf
+        fresh, likeliest = NONE, np.float32(-math.inf)
+        for e in range(first, first + node.count):
             n = edges[e].visits
             if n > 0:
+                value = level(edges[e].total[seat] / n, seat, bounds)
                 visits += n
                 most = max(most, n)
                 mass += edges[e].prior
-                known += edges[e].prior * level(edges[e].total[seat] / n, seat, bounds)
+                known += edges[e].prior * value
+                top = max(top, value)
+            elif fresh == NONE or edges[e].logit > likeliest:
+                fresh, likeliest = e, edges[e].logit
         mixed = level(np.float64(node.value), seat, bounds)
         if visits > 0 and mass > TINY:
             mixed = (mixed + visits * known / mass) / (1 + visits)
+        if fresh != NONE:
+            top = max(top, mixed)
         # Values in [-1, 1] are halved: the constants are meant for [0, 1].
-        tilt = 0.5 * (options[VISIT_SCALE] + most) * options[VALUE_SCALE]
+        return mixed, 0.5 * (options[VISIT_SCALE] + most) * options[VALUE_SCALE], mass, top, fresh
+
+    return complete
+
+
+def improver(game: Game) -> Function:
+    """`improve(nodes, edges, i, options, weights, bounds)`: Gumbel's improved policy of node i, in `weights`.
+
+    The prior, tilted by the values of the moves. Until normalised, weights are logarithms: returns their maximum.
+    """
+    level, complete = normaliser(game), completer(game)
+
+    def improve(nodes: Any, edges: Any, i: int, options: Any, weights: Any, bounds: Any) -> float:
+        seat, first = nodes[i].turn, nodes[i].first
+        mixed, tilt, _, _, _ = complete(nodes, edges, i, options, bounds)
         highest = -math.inf
-        for k in range(count):
+        for k in range(nodes[i].count):
             edge = edges[first + k]
             value = level(edge.total[seat] / edge.visits, seat, bounds) if edge.visits > 0 else mixed
             weights[k] = edge.logit + tilt * value
@@ -151,8 +170,11 @@ def spread(weights: Any, count: int, highest: float) -> float:
 
 
 def gumbel(game: Game) -> Function:
-    """`choose(...)` as `puct`: sequential halving at the root, below it the visits follow the improved policy."""
-    improve = improver(game)
+    """`choose(...)` as `puct`: sequential halving at the root, below it the visits follow the improved policy.
+
+    Of the moves not visited only the likeliest can be next, and together they weigh what the visited ones leave.
+    """
+    level, complete = normaliser(game), completer(game)
 
     def choose(
         nodes: Any,
@@ -166,25 +188,38 @@ def gumbel(game: Game) -> Function:
         bounds: Any,
     ) -> int:
         node = nodes[i]
-        first, count = node.first, node.count
-        highest = improve(nodes, edges, i, options, weights, bounds)
-        best, most = first, -math.inf
+        seat, first, count = node.turn, node.first, node.count
+        mixed, tilt, mass, top, fresh = complete(nodes, edges, i, options, bounds)
+        best, most = NONE, -math.inf
         if i == 0:
             considered = min(count, info[TARGET], np.int64(options[CONSIDERED]), table.shape[0] - 1)
             wanted = table[considered, min(info[DONE], table.shape[1] - 1)]
             for k in range(count):
                 # noise: Gumbel variates of the considered moves, -inf for the others
-                value = noise[k] + weights[k]
-                if edges[first + k].visits == wanted and value > most:
-                    best, most = first + k, value
-            if most > -math.inf:
+                if noise[k] > -math.inf and edges[first + k].visits == wanted:
+                    edge = edges[first + k]
+                    value = level(edge.total[seat] / wanted, seat, bounds) if wanted > 0 else mixed
+                    value = noise[k] + edge.logit + tilt * value
+                    if best == NONE or value > most:
+                        best, most = first + k, value
+            if best != NONE:
                 return best
-        whole = spread(weights, count, highest)
-        share = whole / (1.0 + node.visits)
+        # Relative to the best value; where the net all but rules that move out, zeros may be left, and `fresh` is next.
+        others = math.exp(np.float32(tilt * (mixed - top))) if fresh != NONE else np.float32(0.0)
+        whole = max(0.0, 1.0 - mass) * others
         for k in range(count):
-            value = weights[k] - share * edges[first + k].visits
-            if value > most:
-                best, most = first + k, value
+            edge = edges[first + k]
+            if edge.visits > 0:
+                value = level(edge.total[seat] / edge.visits, seat, bounds)
+                weights[k] = edge.prior * math.exp(np.float32(tilt * (value - top)))
+                whole += weights[k]
+        share = whole / (1.0 + node.visits)
+        if fresh != NONE:
+            best, most = fresh, edges[fresh].prior * others
+        for k in range(count):
+            n = edges[first + k].visits
+            if n > 0 and (best == NONE or weights[k] - share * n > most):
+                best, most = first + k, weights[k] - share * n
         return best
 
     return choose

@@ -11,6 +11,7 @@ from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import no_odds
 from meijin.core.rng import choose as draw
+from meijin.core.rng import uniform
 from meijin.search.forest.choice import by_odds
 from meijin.search.forest.layout import (
     DEEPEST,
@@ -275,6 +276,7 @@ def descender(game: Game, choose: Function) -> Function:
                     info[STORED] = 0  # no room: the rest of this path leaves no trace
                     play(s, moves[draw(rng, probs, n)])
                     continue
+                nodes[i].value = uniform(rng)
                 for k in range(n):
                     edges[nodes[i].first + k].prior = probs[k]
                     edges[nodes[i].first + k].move = moves[k]
@@ -284,7 +286,7 @@ def descender(game: Game, choose: Function) -> Function:
                 info[WAITS] = 1
                 return True
             if t == CHANCE:
-                e = by_odds(nodes, edges, i, rng)
+                e = by_odds(nodes, edges, i)
             else:
                 e = choose(nodes, edges, i, info, options, noise, table, weights, bounds)
             path[info[DEPTH], 0] = i

@@ -24,7 +24,7 @@ def node_dtype() -> np.dtype[Any]:
         ("count", "i4"),  # its edges
         ("visits", "i4"),  # simulations that went on from here: the sum of its edges' visits
         ("turn", "i4"),
-        ("value", "f4"),  # what the net says the mover can expect
+        ("value", "f4"),  # what the net says the mover can expect; of chance: where its outcomes begin, see `by_odds`
         ("mark", "i4"),  # its new place while the tree is rerooted
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))

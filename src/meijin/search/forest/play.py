@@ -135,8 +135,9 @@ def finisher(game: Game, by_gumbel: bool) -> Function:
         for k in range(seats):  # worth what its moves are, weighted as they will be learned
             total, whole = 0.0, 0.0
             for e in range(node.count):
-                edge, weight = f.edges[i, node.first + e], f.weights[i, e]
+                edge = f.edges[i, node.first + e]
                 if edge.visits > 0:
+                    weight = f.weights[i, e] + TINY  # those that were tried may have next to none
                     total += weight * edge.total[k] / edge.visits
                     whole += weight
             f.kept_roots[i, at, k] = total / max(whole, TINY)

@@ -53,13 +53,20 @@ def preparer(game: Game, by_gumbel: bool) -> Function:
             for k in range(count):
                 noise[k] = options[GUMBEL_SCALE] * gumbel_variate(rng)
             considered = min(np.int64(options[CONSIDERED]), info[TARGET])
-            for _ in range(count - considered):
-                worst, least = -1, math.inf
+            if considered >= count:
+                return
+            last, least = -1, math.inf  # the worst of the best, one by one
+            for _ in range(considered):
+                next_, most = -1, -math.inf
                 for k in range(count):
                     value = noise[k] + edges[first + k].logit
-                    if noise[k] > -math.inf and value < least:
-                        worst, least = k, value
-                noise[worst] = -math.inf
+                    if (value < least or (value == least and k > last)) and (next_ < 0 or value > most):
+                        next_, most = k, value
+                last, least = next_, most
+            for k in range(count):
+                value = noise[k] + edges[first + k].logit
+                if value < least or (value == least and k > last):
+                    noise[k] = -math.inf
 
         return gumbels
 

@@ -19,6 +19,7 @@ from meijin.core.rng import streams
 from meijin.core.state import State
 
 LARGE = 1e6  # the score that an unbounded game's values call 1
+LEAST_SPREAD = 5e-3  # of its values, when they are measured by that
 
 
 def unscalable(game: Game) -> str | None:
@@ -63,4 +64,4 @@ def by_chance(game: Game, games: int = 64, plies: int = 20_000) -> tuple[float, 
     states, scaled = game.states(games), scaler(game)
     game.kernel(kernels.random_walks)(states, min(game.longest, plies), streams(5, games), *kernels.buffers(game))
     values = [scaled(score) for state in states for score in State(game, state).scores]
-    return float(np.mean(values)), float(np.std(values))
+    return float(np.mean(values)), max(float(np.std(values)), LEAST_SPREAD)
