@@ -350,18 +350,20 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
                 if s.color[p + step] != BORDER:
                     touched |= s.color[p + step]
             s.next[p] = touched
-        changed = True
-        while changed:  # hand on what neighbours touch
-            changed = False
-            for k in range(s.empties):
-                p = np.uint64(s.empty[k])
+        n = np.int64(s.empties)
+        forth, changed = False, True
+        while changed:  # hand on what neighbours touch, to and fro through the list
+            forth, changed = not forth, False
+            for k in range(n):
+                p = np.uint64(s.empty[k if forth else n - 1 - k])
                 touched = s.next[p]
-                for step in steps:
-                    if s.color[p + step] == EMPTY:
-                        touched |= s.next[p + step]
-                if touched != s.next[p]:
-                    s.next[p] = touched
-                    changed = True
+                if touched != BLACK | WHITE:
+                    for step in steps:
+                        if s.color[p + step] == EMPTY:
+                            touched |= s.next[p + step]
+                    if touched != s.next[p]:
+                        s.next[p] = touched
+                        changed = True
 
     return Stones(
         fields, point, cell, wide, clear, begin, follow, allowed, place, draw, draw_sensible, liberties, settle
