@@ -125,3 +125,28 @@ def test_games_on_the_device_add_up(name: str) -> None:
         played += game.kernel(kernels.random_games)(game.states(1), 4, rng, moves, probs, scores, expected)
     assert plies == played
     assert totals == pytest.approx(expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda.available() or cuda.simulated(), reason="no CUDA device")
+def test_ranges_are_those_of_python() -> None:
+    """Loops over ranges are compiled in a way of our own."""
+
+    def kernel(bounds: Any, sums: Any) -> None:
+        for i in range(bounds.shape[0]):
+            for k in range(bounds[i, 0], bounds[i, 1], bounds[i, 2]):
+                if k == 13:
+                    continue
+                if k == 40:
+                    break
+                for _ in range(k):
+                    sums[i, 0] += 1
+                sums[i, 1] = k
+
+    rng = np.random.default_rng(3)
+    bounds = np.stack([*rng.integers(-50, 60, (2, 500)), rng.choice([-7, -2, -1, 1, 2, 5], 500)], 1)
+    expected = np.zeros((500, 2), np.int64)
+    kernel(bounds, expected)
+    found = np.zeros_like(expected)
+    cuda._module().jit(kernel)[1, 1](bounds, found)
+    np.testing.assert_array_equal(found, expected)

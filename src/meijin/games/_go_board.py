@@ -136,10 +136,12 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
 
     def seen_hash(s: Any, key: Any) -> bool:
         """Whether the board of that hash would repeat one; without an early end the loop runs on vectors."""
+        t, end = np.uint64((s.ply + 1) % every), np.uint64(s.ply + 1)
         found = False
-        for t in range((s.ply + 1) % every, s.ply + 1, every):
+        while t < end:  # on a GPU much faster than a range
             if s.past[t] == key:
                 found = True
+            t += np.uint64(every)
         return found
 
     def begin_plainly(s: Any) -> None:
