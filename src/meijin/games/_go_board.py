@@ -136,12 +136,10 @@ def stones(size: int, superko: str, suicide: bool, longest: int) -> Stones:
 
     def seen_hash(s: Any, key: Any) -> bool:
         """Whether the board of that hash would repeat one; without an early end the loop runs on vectors."""
-        t, end = np.uint64((s.ply + 1) % every), np.uint64(s.ply + 1)
         found = False
-        while t < end:  # on a GPU much faster than a range
+        for t in range((s.ply + 1) % every, s.ply + 1, every):
             if s.past[t] == key:
                 found = True
-            t += np.uint64(every)
         return found
 
     def begin_plainly(s: Any) -> None:

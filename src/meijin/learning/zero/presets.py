@@ -89,7 +89,7 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
     },
     # Outcomes alone as the values' targets learn fastest here, and steps are what is short, not games.
     ("quick", "2048"): {
-        "search": {**LONG_2048, "simulations": 12},
+        "search": {**LONG_2048, "simulations": 16},
         "selfplay": {"games": 96},
         "training": {"value_mix": 0.0, "reuse": 5.0, "rate": 1e-3},
         "length": {"positions": 10_000},

@@ -47,7 +47,7 @@ def by_odds(nodes: Any, edges: Any, i: int) -> int:
     """The next outcome of chance: each as often as its odds say, and spread as evenly as can be.
 
     Where visit k looks among the odds laid end to end: steps of the golden ratio from a start that was drawn with the
-    node (in its `value`). Any one visit is a fair draw, and many lie closer together than draws would.
+    node (in its `value`). Any one visit is a fair draw, and many come closer to the odds than draws would.
     """
     first = nodes[i].first
     last = first + nodes[i].count - 1
