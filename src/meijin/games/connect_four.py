@@ -18,7 +18,7 @@ DRAW = 2
 
 @game("connect_four", title="Connect Four")
 def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
-    """Drop stones into columns; the first line of `connect` wins. Moves are column numbers from 1."""
+    """Drop stones into columns; the first line of four (`connect`) wins. Moves are column numbers from 1."""
     check_sizes(width=(width, 1, 26), height=(height, 1, 26), connect=(connect, 2, 26))
     if connect > max(width, height):
         raise BadParameter(f"connect={connect}: no line that long fits on {width} x {height}")

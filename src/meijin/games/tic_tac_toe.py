@@ -19,7 +19,7 @@ DRAW = 2
 
 @game("tic_tac_toe", title="Tic-tac-toe")
 def tic_tac_toe(width: int = 3, height: int = 3, connect: int = 3) -> Game:
-    """Place stones in turn; the first line of `connect` or more wins. Moves are cells, a1 at the bottom left."""
+    """Place stones in turn; a line of three (`connect`) or more wins. Moves are cells, a1 at the bottom left."""
     check_sizes(width=(width, 1, 26), height=(height, 1, 26), connect=(connect, 2, 26))
     crosses, noughts = Piece("X", 0, "#c8342c", label=True), Piece("O", 1, "#2c5ea6", label=True)
     return _lines(square(height, width, theme="paper"), connect, (Piece("."), crosses, noughts))
