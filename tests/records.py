@@ -21,11 +21,14 @@ class RandomGames:
         self.walk = Walk(make(expression))
         self.rng = random.Random(f"{expression} {seed}")
 
-    def record(self, number: int, *, event: str = "cup", analyses: bool = True, full: bool = False) -> GameRecord:
-        """Game `number` of an event; `full` plays it to its end."""
+    def record(
+        self, number: int, *, event: str = "cup", analyses: bool = True, full: bool = False, most: int | None = None
+    ) -> GameRecord:
+        """Game `number` of an event; `full` plays it to its end, `most` stops it after so many plies."""
         rng, walk = self.rng, self.walk.restart()
         moves: list[int] = []
         stop = None if full or rng.random() < 0.7 else rng.randrange(20)
+        stop = most if stop is None else stop
         while walk.turn != OVER and len(moves) != stop:
             moves.append(int(walk.play(rng.choice(walk.legal))))
         seats = walk.game.seats

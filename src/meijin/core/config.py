@@ -18,6 +18,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,32 +58,44 @@ def read_text(path: Path) -> str:
 def parse(kind: type[T], text: str, where: str, syntax: str = "toml", renamed: Mapping[str, str] = _NONE) -> T:
     """The config of a TOML or JSON text; `where` begins every error message."""
     try:
-        values = tomllib.loads(text) if syntax == "toml" else msgspec.json.decode(text)
-    except RecursionError:
-        raise BadParameter(f"{where}: nested too deeply") from None
-    except (ValueError, msgspec.MsgspecError) as error:  # not TOML or JSON, or an integer of thousands of digits
-        problem = str(error).removeprefix("JSON is malformed: ")
-        raise BadParameter(f"{where}: not valid {syntax.upper()}: {problem}") from None
+        values = decode(text, syntax)
+    except BadParameter as error:
+        raise BadParameter(f"{where}: {error}") from None
     return convert(kind, values, where, renamed)
 
 
+def decode(text: str | bytes, syntax: str = "json") -> Any:
+    """The plain values of a text in JSON, or in TOML."""
+    try:
+        return tomllib.loads(str(text)) if syntax == "toml" else msgspec.json.decode(text)
+    except RecursionError:
+        raise BadParameter("nested too deeply") from None
+    except (ValueError, msgspec.MsgspecError) as error:  # not TOML or JSON, or an integer of thousands of digits
+        problem = str(error).removeprefix("JSON is malformed: ")
+        raise BadParameter(f"not valid {syntax.upper()}: {problem}") from None
+
+
 def convert(kind: type[T], values: Any, where: str = "config", renamed: Mapping[str, str] = _NONE) -> T:
-    """The config of plain values: dictionaries, lists, texts and numbers."""
-    places: dict[str, tuple[Any, inspect.Type | None]] = {}
-    for path, value, info in _places(inspect.type_info(kind), values, "$"):
-        _check(path, value, info, where, renamed)
-        places[path] = value, info
+    """The config of plain values: dictionaries, lists, strings and numbers."""
+    for path, value, info in _described(kind, values):
+        if problem := _refused(value, info, renamed):
+            raise BadParameter(f"{where}: {_place(path)}{problem}")
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `")
-        path = place.removeprefix("key` in `").removesuffix("`") or "$"
-        value, kind_ = places.get(path, (None, None))
-        said = error.__cause__ is not None or problem.startswith("Object missing")  # these name what is wrong
-        shown = path if said or kind_ is None else f"{path} = {short(value)}"
-        raise BadParameter(f"{where}: {_place(shown)}{_explained(problem, value, kind_)}") from None
+        raise BadParameter(f"{where}: {explain(error, kind, values)}") from None
     except MeijinError as error:  # raised by `__post_init__`
         raise type(error)(f"{where}: {error}") from None
+
+
+def explain(error: msgspec.ValidationError, kind: Any, values: Any) -> str:
+    """What msgspec found wrong in these values, in plain words: the place, the value and what is expected."""
+    problem, _, place = str(error).partition(" - at `")
+    path = place.removeprefix("key` in `").removesuffix("`") or "$"
+    value, info = next(((v, i) for p, v, i in _described(kind, values) if p == path), (None, None))
+    complete = error.__cause__ is not None or problem.startswith("Object")  # it names the value or key itself
+    shown = "" if complete or info is None else f" = {short(value)}"
+    return f"{_place(path + shown)}{_explained(problem, value, info)}"
 
 
 def short(value: object, most: int = 60) -> str:
@@ -92,6 +105,13 @@ def short(value: object, most: int = 60) -> str:
     except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
         text = f"a {type(value).__name__}"
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+_type_info = lru_cache(inspect.type_info)
+
+
+def _described(kind: Any, values: Any) -> Iterator[tuple[str, Any, inspect.Type]]:
+    return _places(_type_info(kind), values, "$")
 
 
 def _places(info: inspect.Type, value: Any, path: str) -> Iterator[tuple[str, Any, inspect.Type]]:
@@ -114,19 +134,24 @@ def _places(info: inspect.Type, value: Any, path: str) -> Iterator[tuple[str, An
     yield path, value, info
 
 
-def _check(path: str, value: Any, info: inspect.Type, where: str, renamed: Mapping[str, str]) -> None:
-    """Refuse what msgspec lets pass: unknown keys, nan, infinities, integers of more than 64 bits."""
+def _refused(value: Any, info: inspect.Type, renamed: Mapping[str, str]) -> str:
+    """What is wrong with a value that msgspec would let pass: unknown keys, nan, infinities, more than 64 bits."""
     if isinstance(info, _OBJECTS) and isinstance(value, dict):
-        known = _keys(info)
-        for key in [key for key in value if key not in known]:
-            nested = [f"{field.encode_name}.{key}" for field in info.fields if key in _keys(field.type)]
-            near = suggest(str(key), known) or (f"; did you mean '{nested[0]}'?" if nested else "")
-            hint = f"; it is now called '{renamed[key]}'" if key in renamed else near or f"; known: {', '.join(known)}"
-            raise BadParameter(f"{where}: {_place(path)}unknown key {short(key)}{hint}")
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise BadParameter(f"{where}: {_place(f'{path} = {value}')}must be a finite number")
-    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise BadParameter(f"{where}: {_place(f'{path} = {short(value)}')}must fit into 64 bits")
+        unknown = [key for key in value if key not in _keys(info)]
+        return _unknown(unknown[0], info, renamed) if unknown else ""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value} is not a finite number"
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return f"{short(value)} does not fit into 64 bits"
+    return ""
+
+
+def _unknown(key: Any, info: inspect.StructType | inspect.DataclassType, renamed: Mapping[str, str] = _NONE) -> str:
+    known = _keys(info)
+    nested = [f"{field.encode_name}.{key}" for field in info.fields if key in _keys(field.type)]
+    near = suggest(str(key), known) or (f"; did you mean '{nested[0]}'?" if nested else "")
+    hint = f"; it is now called '{renamed[key]}'" if key in renamed else near or f"; known: {', '.join(known)}"
+    return f"unknown key {short(key)}{hint}"
 
 
 def _keys(info: inspect.Type) -> list[str]:
@@ -142,6 +167,8 @@ def _explained(problem: str, value: Any, info: inspect.Type | None) -> str:
     """What msgspec says, in plain words."""
     if missing := re.fullmatch(r"Object missing required field `(.+)`", problem):
         return f"missing key '{missing[1]}'"
+    if (unknown := re.fullmatch(r"Object contains unknown field `(.+)`", problem)) and isinstance(info, _OBJECTS):
+        return _unknown(unknown[1], info)
     if problem.startswith("Invalid enum value") and isinstance(info, inspect.LiteralType):
         known = [str(word) for word in info.values]
         return f"choose from {', '.join(known)}{suggest(str(value), known)}"
