@@ -26,7 +26,7 @@ from common import machine, table
 from meijin.arena import formats
 from meijin.arena.record import GameRecord, MoveNote, Task
 from meijin.arena.store import Store
-from meijin.arena.walk import Walk
+from meijin.arena.stepper import Stepper
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.game import OVER
@@ -51,7 +51,7 @@ def made_up(agents: int, games: int, plies: int, event: str) -> Iterator[GameRec
 
 
 def real(games: int) -> Iterator[GameRecord]:
-    rng, walk = random.Random(0), Walk(make("connect_four"))
+    rng, walk = random.Random(0), Stepper(make("connect_four"))
     for number in range(games):
         walk.restart()
         moves = []

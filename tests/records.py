@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from meijin.arena.record import GameRecord, MoveNote, Task
-from meijin.arena.walk import Walk
+from meijin.arena.stepper import Stepper
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.game import OVER
@@ -18,7 +18,7 @@ class RandomGames:
     """Games of one kind, as if they had been played; the same seed gives the same games."""
 
     def __init__(self, expression: str, seed: int = 0):
-        self.walk = Walk(make(expression))
+        self.walk = Stepper(make(expression))
         self.rng = random.Random(f"{expression} {seed}")
 
     def record(

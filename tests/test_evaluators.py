@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from meijin.agents.catalogue import agents, build
 from meijin.arena import evaluators as module
 from meijin.arena.evaluators import Evaluation, Goal, Trial, evaluate, evaluator, evaluators, evaluators_for
-from meijin.arena.positions import random_position, read_positions
+from meijin.arena.labelled_positions import random_position, read_positions
 from meijin.arena.stats import wilson
 from meijin.cli.app import app
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo

@@ -137,7 +137,7 @@ def test_mistakes(db: Path, tmp_path: Path) -> None:
     assert "result='won': choose from win, draw, loss" in bad(
         "games-db", "list", db, "--result", "won", "--agent", "random"
     )
-    assert "does not end like a file of games" in bad("games-db", "export", db, tmp_path / "x.txt")
+    assert "does not end in one of .jsonl" in bad("games-db", "export", db, tmp_path / "x.txt")
     assert "there is no file" in bad("games-db", "import", db, tmp_path / "x.sgf")
     assert "is a folder; name a file of games in it" in bad("games-db", "import", db, tmp_path)
     kept = tmp_path / "kept.sgf"

@@ -21,15 +21,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from records import RandomGames
-
 from meijin.arena import formats
 from meijin.core.errors import MeijinError
+from records import RandomGames
 
 GAMES = (
-    "tic_tac_toe", "connect_four(width=4, height=4)", "go(size=3)", "go(size=9, handicap=2, komi=0.5)", "othello(size=4)",
-    "hex(size=3, swap=True)", "gomoku(size=5)", "2048(size=2)", "einstein", "nim(heaps=(3, 4, 5), players=3)",
-    "sim(players=3)", "breakthrough(rows=5, columns=4)",
+    "tic_tac_toe", "connect_four(width=4, height=4)", "go(size=3)", "go(size=9, handicap=2, komi=0.5)",
+    "othello(size=4)", "hex(size=3, swap=True)", "gomoku(size=5)", "2048(size=2)", "einstein",
+    "nim(heaps=(3, 4, 5), players=3)", "sim(players=3)", "breakthrough(rows=5, columns=4)",
 )  # fmt: skip
 
 #: Files as other programs write them.
@@ -48,23 +47,24 @@ FOREIGN = {
     "kif": (
         "手合割：5五将棋\n先手：羽生\n手数----指手--\n   1 ３四銀(35)\n   2 ３二金(21)   ( 0:03/00:00:03)\n   3 投了\n",  # noqa: RUF001
     ),
-    "pgn": ('[Event "x"]\n[Game "tic_tac_toe"]\n[Seat0 "a"]\n[Seat1 "b"]\n[Scores "0 0"]\n[Ending "cap"]\n\n1. a1 b2 *\n',),
+    "pgn": ('[Game "tic_tac_toe"]\n[Seat0 "a"]\n[Seat1 "b"]\n[Scores "0 0"]\n[Ending "cap"]\n\n1. a1 b2 *\n',),
     "jsonl": ('{"game":"nim","agents":["a","b"],"scores":[0,0],"ending":"cap","moves":[0,1]}\n',),
 }  # fmt: skip
 
 #: What is put in, or in the place of a number.
 NUMBERS = (
-    b"-1", b"0", b"1.5", b"1e999", b"-1e999", b"NaN", b"inf", b"9" * 19, b"9" * 77, b"9" * 400, b"9" * 5000, b"1e-400",
-    b"1000000000", b"4294967296", b"9223372036854775808", b"-9223372036854775809", b"null", b"true", b'"x"', b"[]", b"{}",
-    "\u0663".encode(), b"0x10", b"1_0", b"+3", b"-0", b"-0.0", b"1e5",
+    b"-1", b"0", b"1.5", b"1e999", b"-1e999", b"NaN", b"inf", b"9" * 19, b"9" * 77, b"9" * 400, b"9" * 5000,
+    b"1e-400", b"1000000000", b"4294967296", b"9223372036854775808", b"-9223372036854775809", b"null", b"true",
+    b'"x"', b"[]", b"{}", "\u0663".encode(), b"0x10", b"1_0", b"+3", b"-0", b"-0.0", b"1e5",
 )  # fmt: skip
 PIECES = (
-    b"\0", b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"\\ud800", b"\\udc00x", b'"\\ud800"', b"\\", b"]", b"[", b")", b"(", b";",
-    b"{", b"}", b'"', b"'", b",", b":", b"#", b"\n", b"\r\n", b"\n\r", b"\t", b" ", b"%", b"*", b"\xef\xbb\xbf", b"\x1b[2J",
-    b"[" * 3000, b'{"a":' * 600, b"(;" * 2000, b"(" * 30, b"MJ", b"MN[", b"MJ[{}]", b"MV[0:a1]", b"MC[1]", b"GM[1]", b"SZ",
-    b"SZ[]", b"AB[", b"RE[]", b"KM[nan]", b"B[]", b"W", b"GM[4]SZ[19:19]", b"1-0", b"1/2-1/2", b"# notes ", b"# {", b"# note {",
-    b"moves", b"position", "\u540c".encode(), "\u6253".encode(), "\u624b\u6570".encode(), b'"\\u0000"', b"[%emt nan]",
-    b"[%value 1 2 3]", b"[%emt 1e999]", b'"notes":[]', b'"headers":{"a":"b"}', b'"forfeit":1', b'"game":"go(komi=1e400)"',
+    b"\0", b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"\\ud800", b"\\udc00x", b'"\\ud800"', b"\\", b"]", b"[", b")",
+    b"(", b";", b"{", b"}", b'"', b"'", b",", b":", b"#", b"\n", b"\r\n", b"\n\r", b"\t", b" ", b"%", b"*",
+    b"\xef\xbb\xbf", b"\x1b[2J", b"[" * 3000, b'{"a":' * 600, b"(;" * 2000, b"(" * 30, b"MJ", b"MN[", b"MJ[{}]",
+    b"MV[0:a1]", b"MC[1]", b"GM[1]", b"SZ", b"SZ[]", b"AB[", b"RE[]", b"KM[nan]", b"B[]", b"W", b"GM[4]SZ[19:19]",
+    b"1-0", b"1/2-1/2", b"# notes ", b"# {", b"# note {", b"moves", b"position", "\u540c".encode(),
+    "\u6253".encode(), "\u624b\u6570".encode(), b'"\\u0000"', b"[%emt nan]", b"[%value 1 2 3]", b"[%emt 1e999]",
+    b'"notes":[]', b'"headers":{"a":"b"}', b'"forfeit":1', b'"game":"go(komi=1e400)"',
     b'go(komi=' + b"9" * 400 + b")", b'hex("\\ud800")', b"go(size=1000000000)", b"nim(heaps=(1000000000,))",
 )  # fmt: skip
 MOST = 20_000  # bytes of a mutated file

@@ -17,7 +17,7 @@ from meijin.arena.evaluation import (
     goal_value,
     seed_of,
 )
-from meijin.arena.positions import Position, random_position, read_positions
+from meijin.arena.labelled_positions import Position, random_position, read_positions
 from meijin.arena.stats import wilson
 from meijin.core.agent import Agent
 from meijin.core.errors import BadParameter, MeijinError, RuleError

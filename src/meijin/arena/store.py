@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-from meijin.arena import packing
+from meijin.arena import record_codec as packing
 from meijin.arena.answers import Branch, Count, Event, Result
 from meijin.arena.database import Database, Migration
 from meijin.arena.filters import Filters, condition
-from meijin.arena.packing import Packed
 from meijin.arena.record import GameRecord, Task
+from meijin.arena.record_codec import Packed
 from meijin.core.agent import Limit
 from meijin.core.errors import MeijinError
 

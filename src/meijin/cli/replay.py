@@ -15,7 +15,7 @@ from rich.text import Text
 
 from meijin.agents.catalogue import build
 from meijin.arena import formats
-from meijin.arena.formats.fields import describe, describe_note
+from meijin.arena.formats.header import describe, describe_note
 from meijin.arena.play import plain
 from meijin.arena.record import GameRecord, MoveNote
 from meijin.arena.store import Store

@@ -1,4 +1,4 @@
-"""Headers and movetext in the manner of PGN, for any game.
+"""Headers and movetext like PGN's, for any game.
 
     [Event "cup"]
     [Round "1.3"]
@@ -11,20 +11,20 @@
 
     1. 4 {[%emt 0.12] [%value 0.31 -0.31]} 4 2. 3 ... 1-0
 
-Header values are strings of JSON. Moves have the game's own names, outcomes of chance stand among them. Times (seconds)
-and values (one a seat) are kept; whole analyses are not.
+Header values are JSON strings. Moves have the game's own names; chance outcomes stand among them. Times (seconds) and
+values (one per seat) are kept, whole analyses are not.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
-from meijin.arena.formats.common import Draft, Ply, Rules, Source, finish
-from meijin.arena.formats.fields import describe, number
+from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers, finish
+from meijin.arena.formats.header import describe, number, to_json
 from meijin.arena.record import GameRecord, MoveNote
+from meijin.core import config
 
 SUFFIXES = (".pgn",)
 WIDTH = 100
@@ -47,9 +47,9 @@ _VALUES = {
 
 
 def write(records: Iterable[GameRecord], file: TextIO) -> int:
-    rules, count = Rules(), 0
+    steppers, count = Steppers(), 0
     for record in records:
-        words = _movetext(record, [move.name for _, move in rules.line(record)])
+        words = _movetext(record, [move.name for _, move in steppers.replay(record)[1]])
         file.write("\n".join([*_tags(record), "", *_wrapped(words), "", ""]))
         count += 1
     return count
@@ -61,8 +61,8 @@ def _tags(record: GameRecord) -> list[str]:
     tags |= {"Game": said["game"]} | {f"Seat{seat}": agent for seat, agent in enumerate(record.task.agents)}
     tags |= {"Result": result(record), "Scores": " ".join(str(number(score)) for score in record.scores)}
     tags |= {name: said[field] for name, field in _TEXTS.items() if field in said}
-    tags |= {name: json.dumps(said[field], ensure_ascii=False) for name, field in _VALUES.items() if field in said}
-    return [f"[{name} {json.dumps(text, ensure_ascii=False)}]" for name, text in tags.items()]
+    tags |= {name: to_json(said[field]) for name, field in _VALUES.items() if field in said}
+    return [f"[{name} {to_json(text)}]" for name, text in tags.items()]
 
 
 def result(record: GameRecord) -> str:
@@ -108,13 +108,13 @@ def _wrapped(words: list[str]) -> Iterator[str]:
 # ---- reading ----
 
 
-def read(source: Source) -> Iterator[GameRecord]:
-    rules = Rules()
+def read(source: RecordFile) -> Iterator[GameRecord]:
+    steppers = Steppers()
     for draft in _drafts(source):
-        yield finish(draft, source, rules)
+        yield finish(draft, source, steppers)
 
 
-def _drafts(source: Source) -> Iterator[Draft]:
+def _drafts(source: RecordFile) -> Iterator[Draft]:
     draft, began_moves, open_comment = Draft(1, {}), False, 0
     words = _Words(source)
     found = False
@@ -122,20 +122,20 @@ def _drafts(source: Source) -> Iterator[Draft]:
         if text.startswith("[") and not open_comment:
             if began_moves:
                 source.fail(number_, f"headers before the result of the game that begins in line {draft.line}")
-            if not draft.said:
+            if not draft.fields:
                 draft.line = number_
-            _header(draft.said, text, number_, source)
+            _header(draft.fields, text, number_, source)
             continue
         if not text.strip() and not open_comment:
             continue
-        if not draft.said:
+        if not draft.fields:
             source.fail(number_, f"moves without headers before them: {text.strip()[:30]!r}")
         began_moves = True
         ended, open_comment = words.take(text, number_, draft, open_comment)
         if ended:
             yield _completed(draft, source)
             draft, began_moves, found = Draft(number_ + 1, {}), False, True
-    if draft.said:
+    if draft.fields:
         source.fail(draft.line, "the file ends within the game that begins here")
     if not found:
         source.fail(1, 'no game found; one begins with headers, such as [Game "othello"]')
@@ -144,7 +144,7 @@ def _drafts(source: Source) -> Iterator[Draft]:
 class _Words:
     """Movetext, word by word."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: RecordFile):
         self.source = source
         self.comment: list[str] = []
 
@@ -170,7 +170,7 @@ class _Words:
                 if word[0] in RESULTS:
                     if text[at:].strip():
                         self.source.fail(line, f"text after the result: {text[at:].strip()[:30]!r}")
-                    draft.said.setdefault("result", word[0])
+                    draft.fields.setdefault("result", word[0])
                     return True, 0
                 if not re.fullmatch(r"\d+\.+", word[0]):
                     draft.plies.append(Ply(re.sub(r"^\d+\.+(?=.)", "", word[0]), line))
@@ -190,29 +190,27 @@ class _Words:
             self.source.fail(line, f"comment {text[:40]!r}: {error}")
 
 
-def _header(said: dict[str, Any], text: str, line: int, source: Source) -> None:
+def _header(said: dict[str, Any], text: str, line: int, source: RecordFile) -> None:
     tag = _TAG.fullmatch(text)
     if tag is None:
         source.fail(line, f'not a header: {text[:40]!r}; one is [Name "value"]')
     if tag[1] in said:
         source.fail(line, f"{tag[1]} is given twice")
-    try:
-        value = json.loads(tag[2])
-    except ValueError as error:
-        source.fail(line, f"{tag[1]}: {error}")
-    said[tag[1]] = value
+    with source.at(line, f"{tag[1]}: "):
+        said[tag[1]] = config.decode(tag[2])
 
 
-def _completed(draft: Draft, source: Source) -> Draft:
+def _completed(draft: Draft, source: RecordFile) -> Draft:
     """The draft with its headers as fields. Headers that are none of ours are kept for people."""
-    tags, said, other = draft.said, {}, {}
+    tags, said, other = draft.fields, {}, {}
     seats: dict[int, str] = {}
     written = tags.pop("result")
     for name, value in tags.items():
         if name in _TEXTS:
             said[_TEXTS[name]] = value
         elif name in _VALUES:
-            said[_VALUES[name]] = _json(name, value, draft, source)
+            with source.at(draft.line, f"{name}: "):
+                said[_VALUES[name]] = config.decode(value)
         elif name == "Scores":
             said["scores"] = [_score(word, draft, source) for word in value.split()]
         elif re.fullmatch(r"Seat\d{1,2}", name):
@@ -226,23 +224,11 @@ def _completed(draft: Draft, source: Source) -> Draft:
     said["agents"] = [seats[seat] for seat in sorted(seats)]
     if other:
         said["headers"] = {**other, **said.get("headers", {})} if isinstance(said.get("headers", {}), dict) else other
-    draft.said = said
+    draft.fields = said
     return draft
 
 
-def _json(name: str, text: str, draft: Draft, source: Source) -> Any:
-    def no(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
-    try:
-        return json.loads(text, parse_constant=no)
-    except RecursionError:
-        source.fail(draft.line, f"{name}: its brackets are nested too deeply")
-    except ValueError as error:
-        source.fail(draft.line, f"{name}: {error}")
-
-
-def _score(word: str, draft: Draft, source: Source) -> float | str:
+def _score(word: str, draft: Draft, source: RecordFile) -> float | str:
     try:
         return number(float(word))
     except ValueError:
