@@ -15,7 +15,6 @@ from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
 from meijin.arena.openings import OPENING_PLIES
 from meijin.arena.record import GameRecord, Task
-from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally, wilson
 from meijin.arena.store import Store
 from meijin.cli.app import app
@@ -26,6 +25,7 @@ from meijin.core.game import Game
 from meijin.core.opening import opening
 from meijin.core.rng import stream
 from meijin.core.state import State
+from meijin.core.statistics import Sprt
 
 NIM = "nim(heaps=(3, 3, 2), players=3)"
 
@@ -156,8 +156,8 @@ def test_the_stronger_of_three_wins_from_every_seat() -> None:
     result = match(make(NIM), ["mcts(simulations=200)", "random", "random"], 600, seed=1)
     for tally in result.standings[0].seats:
         assert tally.games == 200
-        assert tally.points > 0.40
-    first, *others = (standing.total.points for standing in result.standings)
+        assert tally.share > 0.40
+    first, *others = (standing.total.share for standing in result.standings)
     assert all(first > other for other in others)
 
 
@@ -253,7 +253,7 @@ def test_a_sequential_test_ends_a_match() -> None:
 def test_elo_of_two_agents_only() -> None:
     result = match("tic_tac_toe", ["mcts(simulations=100)", "random"], 40, 1)
     assert result.elo is not None and result.elo.interval[0] > 100 and result.elo.superiority > 0.999
-    assert sum(map(sum, result.pairs)) == result.standings[0].total.points * 40
+    assert sum(map(sum, result.pairs)) == result.standings[0].total.share * 40
     assert match(NIM, ["random"] * 3, 3).elo is None
 
 
@@ -407,13 +407,13 @@ def test_wilson_intervals_as_published(successes: int, trials: int, low: float, 
 
 def test_tally() -> None:
     tally = Tally()
-    assert math.isnan(tally.points) and math.isnan(tally.mean) and wilson(tally.points, 0) == (0.0, 1.0)
+    assert math.isnan(tally.share) and math.isnan(tally.mean) and wilson(tally.share, 0) == (0.0, 1.0)
     tally.add(1.0, [-1.0])
     tally.add(0.0, [0.0])
     tally.add(-1.0, [1.0])
     tally.add(0.5, [0.5, -1.0])  # the best score shared
     assert (tally.wins, tally.draws, tally.losses, tally.games) == (1, 2, 1, 4)
-    assert tally.points == 0.5
+    assert tally.share == 0.5
     assert tally.mean == pytest.approx(0.125)
     low, high = tally.mean_interval
     assert low < 0.125 < high and low + high == pytest.approx(0.25)

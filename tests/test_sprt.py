@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from meijin.arena.sprt import Sprt, pentanomial
 from meijin.arena.stats import bootstrap, effective_games, elo_difference, wilson
 from meijin.core.errors import BadParameter
-from meijin.core.statistics import elo, expected
+from meijin.core.statistics import Sprt, elo, expected, pentanomial
 
 # ---- Elo ----
 

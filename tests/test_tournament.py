@@ -245,10 +245,10 @@ def test_agents_of_planted_strength_are_ranked_right_and_covered(tmp_path: Path)
     tournament = run(prepared(tmp_path, plan_text(agents, *lines)))
     (table,) = tournament.tables()
     names = ["hardly", "seldom", "often", "always"]
-    assert [line.name for line in table.lines] == names
-    assert table.lines[-1].rating.elo == 0
-    assert table.lines[0].rating.low > table.lines[2].rating.high
-    assert [line.glicko.rating for line in table.lines] == sorted((x.glicko.rating for x in table.lines), reverse=True)
+    assert [line.name for line in table.rows] == names
+    assert table.rows[-1].rating.elo == 0
+    assert table.rows[0].rating.low > table.rows[2].rating.high
+    assert [line.glicko.rating for line in table.rows] == sorted((x.glicko.rating for x in table.rows), reverse=True)
     for seat in range(2):
         assert sum(tallies[seat].games for tallies in table.tallies.values()) == 300  # 6 pairs, 2 seatings, 25 rounds
 
@@ -273,7 +273,7 @@ def test_forfeits_are_named_and_stop_nothing(tmp_path: Path) -> None:
     (table,) = tournament.tables()
     assert len(table.played) == table.total == 12
     assert {f.agent for f in table.forfeits} == {"raises", "cheats", "unborn"}
-    assert table.lines[0].name == "good" and table.lines[0].tally.wins == 6
+    assert table.rows[0].name == "good" and table.rows[0].tally.wins == 6
     report.write(tournament.summary(), tmp_path / "out")
     page = (tmp_path / "out" / "index.html").read_text()
     assert "no | idea &lt;b&gt;" in page and "<b>" not in page
@@ -288,7 +288,7 @@ def test_three_seats(tmp_path: Path, kind: str) -> None:
     tournament = run(prepared(tmp_path, plan_text(agents, *lines, *["tables = 8"] * (kind == "sampled"))))
     (table,) = tournament.tables()
     assert table.total == len(table.played) == (60 if kind == "round_robin" else 24)
-    assert table.lines[-1].name == "z"
+    assert table.rows[-1].name == "z"
     report.write(tournament.summary(), tmp_path / "out")
 
 
@@ -301,8 +301,8 @@ def test_alone_at_the_board_everybody_gets_the_same_luck(tmp_path: Path) -> None
     for number in range(3):
         begins = {record.moves[:2] for record in records if record.task.round == number}
         assert len(begins) == 1  # the first two tiles
-    assert {line.name for line in alone.lines} == set(agents)
-    assert [line.tally.mean for line in alone.lines] == sorted((x.tally.mean for x in alone.lines), reverse=True)
+    assert {line.name for line in alone.rows} == set(agents)
+    assert [line.tally.mean for line in alone.rows] == sorted((x.tally.mean for x in alone.rows), reverse=True)
     assert alone.pairs["one", "search"].games == 3
     summary = tournament.summary()
     assert all(line.tally.games == 12 + 3 for line in summary.overall)

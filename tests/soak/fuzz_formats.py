@@ -3,23 +3,18 @@ games are read, and reading what `write` makes of them gives the same games.
 
     MEIJIN_JIT=0 python tests/soak/fuzz_formats.py --mutations 300000 --seed 1
 
-Without MEIJIN_JIT=0 every size of a board that a mutation comes up with is compiled, which takes a second each. The
-mutations of a seed are always the same; a failure is printed with its seed and kept in the folder given by `--keep`.
+Without MEIJIN_JIT=0 every size of a board that a mutation comes up with is compiled, which takes a second each.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
 import tempfile
-import time
-import traceback
-from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from soaking import soak
 
 from meijin.arena import formats
 from meijin.core.errors import MeijinError
@@ -73,20 +68,17 @@ MOST = 20_000  # bytes of a mutated file
 class Mutator:
     """Valid files and what can happen to them."""
 
-    def __init__(self, seed: int):
-        self.rng = random.Random(seed)
+    def __init__(self) -> None:
         self.files = valid_files()
 
-    def next(self) -> tuple[str, bytes]:
-        rng = self.rng
+    def next(self, rng: random.Random) -> tuple[str, bytes]:
         format = rng.choice(list(self.files))
         data = rng.choice(self.files[format])
         for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
-            data = self.changed(data, format)[:MOST]
+            data = self.changed(data, format, rng)[:MOST]
         return format, data
 
-    def changed(self, data: bytes, format: str) -> bytes:
-        rng = self.rng
+    def changed(self, data: bytes, format: str, rng: random.Random) -> bytes:
         at, to = sorted((rng.randrange(len(data) + 1), rng.randrange(len(data) + 1)))
         to = min(to, at + rng.choice((1, 2, 5, 40, MOST)))
         match rng.randrange(11):
@@ -159,35 +151,18 @@ def check(format: str, data: bytes, folder: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mutations", type=int, default=300_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder for the files that break the law")
-    options = parser.parse_args()
-    mutator, counts, broken, began = Mutator(options.seed), Counter[str](), Counter[str](), time.monotonic()
+    mutator = Mutator()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(options.mutations):
-            format, data = mutator.next()
-            started = time.monotonic()
+
+        def attempt(rng: random.Random) -> tuple[str, str]:
+            format, data = mutator.next(rng)
             try:
-                counts[check(format, data, Path(folder))] += 1
+                return format, check(format, data, Path(folder))
             except Exception as error:
-                counts["broken"] += 1
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                what = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
-                broken[f"{format}: {what}"] += 1
-                if broken[f"{format}: {what}"] == 1:
-                    print(f"mutation {number}, seed {options.seed}, {format}: {what}: {str(error)[:300]!a}", flush=True)
-                if options.keep:
-                    options.keep.mkdir(parents=True, exist_ok=True)
-                    (options.keep / f"{options.seed}-{number}.{format}").write_bytes(data)
-            if (took := time.monotonic() - started) > 20:
-                print(f"mutation {number}, seed {options.seed}, {format}: took {took:.0f} s", flush=True)
-    seconds = time.monotonic() - began
-    print(f"{options.mutations:,} mutations, seed {options.seed}, {seconds:.0f} s: {dict(counts)}")
-    for what, count in broken.most_common():
-        print(f"  {count} x {what}")
-    return 1 if broken else 0
+                error.add_note(f"{format}: {data[:2000]!r}")
+                raise
+
+        return soak(__doc__, 300_000, attempt)
 
 
 if __name__ == "__main__":

@@ -191,11 +191,11 @@ def _points(trial: Trial, result: MatchResult) -> Evaluation:
         "wins": tally.wins,
         "draws": tally.draws,
         "losses": tally.losses,
-        "seats": [seat.points for seat in mine.seats],
+        "seats": [seat.share for seat in mine.seats],
         "openings": result.openings,
         **_forfeits(result),
     }
-    return evaluation(trial, tally.points, wilson(tally.points, worth), tally.games, details)
+    return evaluation(trial, tally.share, wilson(tally.share, worth), tally.games, details)
 
 
 def _forfeits(result: MatchResult) -> dict[str, Any]:

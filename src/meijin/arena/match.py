@@ -17,13 +17,13 @@ from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.play import enter
 from meijin.arena.pool import play_tasks
 from meijin.arena.record import GameRecord, Task
-from meijin.arena.sprt import Sprt, SprtProgress, pentanomial
 from meijin.arena.stats import EloDifference, Tally, elo_difference, result
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.rng import stream
+from meijin.core.statistics import Sprt, SprtProgress, pentanomial
 
 PAIR = 2
 

@@ -1,7 +1,7 @@
-"""How a game is packed into a row of a store, and unpacked again.
+"""Records as rows of a store.
 
-A move is a number of seven bits a byte, low bits first, with the high bit set on all bytes but its last. So two games
-begin with the same moves exactly if their blobs begin with the same bytes, and most moves take one byte.
+A move takes seven bits per byte, low bits first; the high bit is set on all bytes but its last. So two games begin with
+the same moves if and only if their blobs begin with the same bytes, and most moves take one byte.
 """
 
 from __future__ import annotations
@@ -11,18 +11,23 @@ import math
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
+import msgspec
+
 from meijin.arena.record import ENDINGS, GameRecord, MoveNote
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core import config
+from meijin.core.agent import Limit
+from meijin.core.errors import BadParameter
 
 INDEXED = 16  # bytes of the moves that the index of openings holds
-MOST_BYTES = 5  # of one move: enough for 32 bits
-UNPACKED = 64 << 20  # bytes that a packed text may grow to
+MAX_MOVE_BYTES = 5  # enough for 32 bits
+MAX_UNPACKED = 64 << 20  # bytes that compressed notes may grow to
 
 
 def check(record: GameRecord) -> None:
-    """Raise for a record that says what no game can be like."""
+    """Raise for a record that cannot be that of a game."""
     task, seats = record.task, len(record.task.agents)
     which = f"game {task.number}" + (f" of '{task.event}'" if task.event else "")
     for ok, problem in (
@@ -32,17 +37,17 @@ def check(record: GameRecord) -> None:
         (record.ending in ENDINGS, f"its ending '{record.ending}' is none of {', '.join(ENDINGS)}"),
         (record.forfeit is None or 0 <= record.forfeit < seats, f"it has no seat {record.forfeit} to forfeit"),
         (record.moves[: len(task.opening)] == task.opening, "its moves do not begin with its opening"),
-        (all(0 <= move < 1 << 32 for move in record.moves), "its moves are not numbers from 0 up"),
+        (all(0 <= move < 1 << 32 for move in record.moves), "its moves are not numbers of 32 bits"),
         (not record.notes or len(record.notes) == record.plies, f"{len(record.notes)} notes, {record.plies} plies"),
         (not task.limits or len(task.limits) == seats, f"it has {len(task.limits)} limits for {seats} seats"),
-        (all(-(1 << 63) <= n < 1 << 63 for n in (task.number, task.round)), "its number has more than 63 bits"),
+        (all(-(1 << 63) <= n < 1 << 63 for n in (task.number, task.round)), "its number does not fit into 64 bits"),
     ):
         if not ok:
             raise BadParameter(f"{which} ({task.game}): {problem}")
 
 
-def outcomes(scores: Sequence[float]) -> tuple[int | None, ...]:
-    """[seat] -> 1 for the highest score alone, 0 where it is shared, -1 below it; None without anybody to beat."""
+def results(scores: Sequence[float]) -> tuple[int | None, ...]:
+    """[seat] -> 1 for the highest score alone, 0 where it is shared, -1 below it; None in a game for one."""
     if len(scores) < 2:
         return (None,) * len(scores)
     best = max(scores)
@@ -50,19 +55,19 @@ def outcomes(scores: Sequence[float]) -> tuple[int | None, ...]:
     return tuple(-1 if score < best else 0 if shared else 1 for score in scores)
 
 
-class Packed:
+class EncodedRecord:
     """A record as it is written: small, checked, and ready before the file is touched."""
 
     __slots__ = ("analyses", "columns", "notes", "results", "scores", "task")
 
     def __init__(self, record: GameRecord) -> None:
         check(record)
-        self.task, self.scores, self.results = record.task, record.scores, outcomes(record.scores)
-        limits = [[limit.seconds, limit.simulations, limit.depth] for limit in record.task.limits]
+        self.task, self.scores, self.results = record.task, record.scores, results(record.scores)
+        limits = [asdict(limit) for limit in record.task.limits]
         self.columns = (
             json.dumps(limits) if limits else None,
             len(record.task.opening),
-            moves(record.moves),
+            encode_moves(record.moves),
             record.plies,
             record.ending,
             record.forfeit,
@@ -71,14 +76,22 @@ class Packed:
             record.seconds,
             json.dumps(record.headers) if record.headers else None,
         )
-        self.notes = notes(record.notes)
-        self.analyses = analyses(record.notes)
+        self.notes = encode_notes(record.notes)
+        self.analyses = [(ply, _compress(n.analysis)) for ply, n in enumerate(record.notes) if n.analysis is not None]
+
+
+def decode_limits(text: str | None) -> tuple[Limit, ...]:
+    """The limits of a row; older files have lists of seconds, simulations and depth."""
+    found = json.loads(text) if text else []
+    return tuple(
+        Limit(*limit) if isinstance(limit, list) else config.convert(Limit, limit, "limits") for limit in found
+    )
 
 
 # ---- moves ----
 
 
-def moves(line: Iterable[int]) -> bytes:
+def encode_moves(line: Iterable[int]) -> bytes:
     line = [int(move) for move in line]
     if all(move < 128 for move in line):
         return bytes(line)
@@ -91,7 +104,7 @@ def moves(line: Iterable[int]) -> bytes:
     return bytes(packed)
 
 
-def unpack(packed: bytes) -> tuple[int, ...]:
+def decode_moves(packed: bytes) -> tuple[int, ...]:
     line, move, shift = [], 0, 0
     for byte in packed:
         move |= (byte & 127) << shift
@@ -100,31 +113,35 @@ def unpack(packed: bytes) -> tuple[int, ...]:
             line.append(move)
             move = shift = 0
     if shift:
-        raise MeijinError("a game's moves end in the middle of a move; the database is damaged")
+        raise ValueError("the moves end in the middle of a move")
     return tuple(line)
 
 
 def move_at(blob: str, at: int) -> str:
     """SQL for the bytes of the move that begins at byte `at` (counted from 1) of a blob."""
     cases = [
-        f"WHEN substr({blob}, {at + n - 1}, 1) < x'80' THEN substr({blob}, {at}, {n})" for n in range(1, MOST_BYTES)
+        f"WHEN substr({blob}, {at + n - 1}, 1) < x'80' THEN substr({blob}, {at}, {n})" for n in range(1, MAX_MOVE_BYTES)
     ]
-    return f"CASE {' '.join(cases)} ELSE substr({blob}, {at}, {MOST_BYTES}) END"
+    return f"CASE {' '.join(cases)} ELSE substr({blob}, {at}, {MAX_MOVE_BYTES}) END"
 
 
-def seed(number: int) -> int | str:
-    """SQLite's integers have 63 bits and a sign; what is larger is kept as text."""
+def encode_seed(number: int) -> int | str:
+    """SQLite's integers have 64 bits; larger ones are kept as text."""
     return number if -(1 << 63) <= number < 1 << 63 else str(number)
 
 
 # ---- notes ----
 
 
-def notes(given: Sequence[MoveNote]) -> bytes | None:
-    """Times and values of all plies; None without notes. Analyses are packed apart, as few games have any.
+_Notes = tuple[list[float | None], list[tuple[float, ...] | None]]  # times, values
 
-    The first byte is 1 plus the length of the values. The numbers of a ply follow, its time first, in 8 bytes each;
-    what was not noted is nan. Notes that this cannot say (nan as a value, values of several lengths) are JSON, after 0.
+
+def encode_notes(given: Sequence[MoveNote]) -> bytes | None:
+    """Times and values of all plies; None without notes. Analyses, which few games have, are kept apart.
+
+    The first byte is 1 plus the number of values per ply. Then follow the time and the values of each ply as doubles;
+    nan is what was not noted. Notes that do not fit into this (nan as a value, varying numbers of values) are JSON,
+    after the byte 0.
     """
     if not given:
         return None
@@ -138,24 +155,16 @@ def notes(given: Sequence[MoveNote]) -> bytes | None:
     plain = len(numbers) == len(given) * (1 + seats) and sum(map(math.isnan, numbers)) == len(numbers) - said
     if plain and seats < 255:
         return bytes([1 + seats]) + zlib.compress(struct.pack(f"<{len(numbers)}d", *numbers), 1)
-    return b"\0" + _squeeze([[note.seconds for note in given], [note.value for note in given]])
+    return b"\0" + _compress([[note.seconds for note in given], [note.value for note in given]])
 
 
-def analyses(given: Sequence[MoveNote]) -> list[tuple[int, bytes]]:
-    """(ply, packed analysis) of the plies that have one."""
-    return [(ply, _squeeze(note.analysis)) for ply, note in enumerate(given) if note.analysis is not None]
-
-
-def unpack_notes(packed: bytes | None, extras: Iterable[tuple[int, bytes]]) -> tuple[MoveNote, ...]:
+def decode_notes(packed: bytes | None, analyses: Iterable[tuple[int, bytes]]) -> tuple[MoveNote, ...]:
     if packed is None:
         return ()
-    by_ply = {ply: json.loads(_expand(blob)) for ply, blob in extras}
+    by_ply = {ply: msgspec.convert(json.loads(_expand(blob)), dict[str, Any]) for ply, blob in analyses}
     if packed[:1] == b"\0":
-        seconds, values = json.loads(_expand(packed[1:]))
-        return tuple(
-            MoveNote(time, None if value is None else tuple(value), by_ply.get(ply))
-            for ply, (time, value) in enumerate(zip(seconds, values, strict=True))
-        )
+        seconds, values = msgspec.convert(json.loads(_expand(packed[1:])), _Notes)
+        return tuple(MoveNote(*note, by_ply.get(ply)) for ply, note in enumerate(zip(seconds, values, strict=True)))
     width, raw = packed[0], _expand(packed[1:])
     found = []
     for ply, (time, *value) in enumerate(struct.iter_unpack(f"<{width}d", raw)):
@@ -164,16 +173,13 @@ def unpack_notes(packed: bytes | None, extras: Iterable[tuple[int, bytes]]) -> t
     return tuple(found)
 
 
-def _squeeze(value: Any) -> bytes:
+def _compress(value: Any) -> bytes:
     return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 1)
 
 
 def _expand(packed: bytes) -> bytes:
-    try:
-        machine = zlib.decompressobj()
-        text = machine.decompress(packed, UNPACKED)
-        if not machine.eof:
-            raise ValueError("it is cut off or too large")
-        return text
-    except (zlib.error, ValueError) as error:
-        raise MeijinError(f"the notes of a game cannot be read ({error}); the database is damaged") from None
+    machine = zlib.decompressobj()
+    text = machine.decompress(packed, MAX_UNPACKED)
+    if not machine.eof:
+        raise ValueError("notes that are cut off or too large")
+    return text

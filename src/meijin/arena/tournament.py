@@ -16,9 +16,9 @@ from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.plan import Plan
 from meijin.arena.pool import Pool, cores, play_tasks
 from meijin.arena.record import GameRecord, Task
-from meijin.arena.report import Summary
+from meijin.arena.report_tables import Summary
 from meijin.arena.schedule import Fixture, Schedule, derive
-from meijin.arena.standings import Played, Standings
+from meijin.arena.standings import PlayedGame, Standings
 from meijin.arena.store import Store
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games, make
@@ -156,7 +156,7 @@ class Tournament:
             round=fixture.round,
         )
 
-    def _fixtures(self, rounds: Iterable[int], results: list[list[Played]]) -> Iterator[tuple[int, Fixture]]:
+    def _fixtures(self, rounds: Iterable[int], results: list[list[PlayedGame]]) -> Iterator[tuple[int, Fixture]]:
         """(game, fixture) of some rounds, in the order of their numbers."""
         for number in rounds:
             for k, schedule in enumerate(self.schedules):
@@ -195,17 +195,19 @@ class Tournament:
 
     # ---- results ----
 
-    def _results(self, before: int | None = None) -> list[list[Played]]:
+    def _results(self, before: int | None = None) -> list[list[PlayedGame]]:
         """[game] -> its games that are stored, by number; those of the rounds before one, or all."""
         rows = {row.number: row for row in self.store.results(self.plan.name)}
-        results: list[list[Played]] = [[] for _ in self.games]
+        results: list[list[PlayedGame]] = [[] for _ in self.games]
         for number in range(self.plan.rounds if before is None else before):
-            round_: list[list[Played]] = [[] for _ in self.games]
+            round_: list[list[PlayedGame]] = [[] for _ in self.games]
             for k, fixture in self._fixtures([number], results if self.adaptive else []):
                 at = self._number(k, fixture)
                 if at in rows:
                     row = rows[at]
-                    round_[k].append(Played(at, fixture, row.scores, row.ending, row.forfeit, row.reason, row.plies))
+                    round_[k].append(
+                        PlayedGame(at, fixture, row.scores, row.ending, row.forfeit, row.reason, row.plies)
+                    )
             for k, found in enumerate(round_):
                 results[k].extend(found)
             if self.adaptive and sum(map(len, round_)) < self.games_a_round:

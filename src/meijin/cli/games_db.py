@@ -12,10 +12,10 @@ from typing import Any
 from rich.text import Text
 
 from meijin.arena import formats
-from meijin.arena.answers import Branch, Count, Result
-from meijin.arena.filters import Filters
+from meijin.arena.queries import AgentResults, Branch, Filters, GameSummary
 from meijin.arena.record import GameRecord
-from meijin.arena.store import Packed, Store
+from meijin.arena.record_codec import EncodedRecord
+from meijin.arena.store import Store
 from meijin.cli import words
 from meijin.cli.common import position, prepare
 from meijin.cli.console import busy, out, print_json, table
@@ -64,12 +64,12 @@ def list_(path: Path, filters: Filters, most: int, as_json: bool) -> None:
     console.print(Text(f"{len(rows):,} of {total:,} games{more}", "dim"))
 
 
-def _player(row: Result, seat: int) -> Text:
+def _player(row: GameSummary, seat: int) -> Text:
     best = row.scores[seat] == max(row.scores) and len(set(row.scores)) > 1
     return Text.assemble((row.agents[seat], "bold" if best else ""), (f" {words.number(row.scores[seat])}", "cyan"))
 
 
-def _row_json(row: Result) -> dict[str, Any]:
+def _row_json(row: GameSummary) -> dict[str, Any]:
     return {
         "game": row.id,
         "event": row.event,
@@ -151,16 +151,16 @@ def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None
         _print_crosstable(pairs)
 
 
-def _share(count: Count) -> str:
+def _share(count: AgentResults) -> str:
     decided = count.wins + count.draws + count.losses
     return f"{100 * count.points / decided:.1f} %" if decided else "-"
 
 
-def _count_json(count: Count) -> dict[str, Any]:
+def _count_json(count: AgentResults) -> dict[str, Any]:
     return {**count._asdict(), "points": count.points}
 
 
-def _print_crosstable(pairs: dict[tuple[str, str], Count]) -> None:
+def _print_crosstable(pairs: dict[tuple[str, str], AgentResults]) -> None:
     names = sorted({name for pair in pairs for name in pair})
     heads = [str(k + 1) for k in range(len(names))]
     shown = table("agent", "no", *heads, right=("no", *heads))
@@ -269,7 +269,7 @@ def import_(
                 yield record
 
     with busy("replaying the games"):  # all of them, before the database is made or touched
-        packed = interruptible(lambda: [Packed(record) for record in records()])
+        packed = interruptible(lambda: [EncodedRecord(record) for record in records()])
     with Store(path) as store:
         new = store.add(packed)
     if as_json:

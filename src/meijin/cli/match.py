@@ -19,7 +19,6 @@ from meijin.arena.match import match as play_match
 from meijin.arena.openings import openings
 from meijin.arena.play import now
 from meijin.arena.pool import cores
-from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
@@ -29,6 +28,7 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
 from meijin.core.game import Game
+from meijin.core.statistics import Sprt
 
 if TYPE_CHECKING:
     from meijin.arena.record import GameRecord, Task
@@ -149,7 +149,7 @@ def _expect_same(store: Store, task: Task) -> None:
 
 def _score(game: Game, tally: Tally) -> tuple[float, tuple[float, float]]:
     """Share of the points, or where there is nobody to beat the mean score; with its 95 % interval."""
-    return (tally.mean, tally.mean_interval) if game.seats == 1 else (tally.points, tally.interval)
+    return (tally.mean, tally.mean_interval) if game.seats == 1 else (tally.share, tally.interval)
 
 
 # ---- JSON ----

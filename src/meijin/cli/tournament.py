@@ -11,7 +11,8 @@ from rich.text import Text
 
 from meijin.arena import report
 from meijin.arena.plan import EXAMPLE, read_plan
-from meijin.arena.standings import Line
+from meijin.arena.report_tables import Summary, forfeit_rows, rating_rows
+from meijin.arena.standings import StandingsRow
 from meijin.arena.store import Store
 from meijin.arena.tournament import Tournament, database_path, report_path
 from meijin.cli.common import prepare
@@ -71,8 +72,8 @@ def _play(run: Tournament, workers: int | None, hidden: bool) -> None:
             raise
 
 
-def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
-    def line(each: Line) -> dict[str, Any]:
+def _as_json(summary: Summary, paths: Sequence[Path]) -> dict[str, Any]:
+    def line(each: StandingsRow) -> dict[str, Any]:
         rating, glicko, tally = each.rating, each.glicko, each.tally
         return {
             "rank": each.rank,
@@ -95,7 +96,7 @@ def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
                 "game": each.game,
                 "played": len(each.played),
                 "total": each.total,
-                "agents": [line(one) for one in each.lines],
+                "agents": [line(one) for one in each.rows],
                 "forfeits": [
                     {"agent": f.agent, "number": f.number, "seat": f.seat, "reason": f.reason} for f in each.forfeits
                 ],
@@ -107,22 +108,22 @@ def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _print(summary: report.Summary, paths: Sequence[Path]) -> None:
+def _print(summary: Summary, paths: Sequence[Path]) -> None:
     console = out()
     console.print(Text.assemble((summary.name, "bold"), (f"  {summary.progress}", "dim")))
     if summary.overall:
         _print_list("all games", summary.overall, solo=False)
     for each in summary.tables:
-        _print_list(each.title, each.lines, each.solo)
-        for agent, count, games, reason in report.forfeit_rows(each)[1]:
+        _print_list(each.title, each.rows, each.solo)
+        for agent, count, games, reason in forfeit_rows(each)[1]:
             plural = "game" if count == "1" else "games"
             console.print(Text.assemble((agent, "bold"), f" forfeited {count} {plural} ({games}): {reason}"))
     console.print(Text(f"report: {paths[0]}", "dim"), soft_wrap=True)
 
 
-def _print_list(title: str, lines: Sequence[Line], solo: bool) -> None:
+def _print_list(title: str, lines: Sequence[StandingsRow], solo: bool) -> None:
     """The list as a terminal has room for it; the report says more."""
-    headings, rows = report.rating_rows(lines, solo)
+    headings, rows = rating_rows(lines, solo)
     keep = [k for k, heading in enumerate(headings) if heading not in ("Glicko-2", "wins", "draws", "losses")]
     names = [headings[k] or "#" for k in keep]
     shown = table(*names, right=tuple(name for name in names if name != "agent"))

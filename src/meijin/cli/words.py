@@ -63,7 +63,7 @@ def win_or_loss(game: Game) -> bool:
 
 def number(value: float) -> str:
     """A score without needless digits."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
+    return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.2f}"  # infinities too
 
 
 def value(game: Game, worth: float | None) -> str:

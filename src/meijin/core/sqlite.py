@@ -36,7 +36,7 @@ def patiently(step: Callable[[], object]) -> None:
             time.sleep(0.01)
 
 
-def remedy(error: sqlite3.Error) -> str:
+def remedy(error: Exception) -> str:
     """What a person can do about an error."""
     text = str(error)
     if "unable to open" in text or "readonly" in text:

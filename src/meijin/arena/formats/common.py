@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,14 +23,9 @@ from meijin.core.moves import Move
 MAX_BYTES = 256 << 20  # of a file
 MAX_GAMES = 50  # different games in one file: each is compiled
 
-_UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # but line breaks
-
 
 class FormatError(MeijinError):
     """A file of records that cannot be read; the message begins with the file and the line."""
-
-    def __init__(self, message: str):
-        super().__init__(_UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], message))
 
 
 class RecordFile:
