@@ -19,7 +19,7 @@ from common import machine, table
 
 from meijin import make
 from meijin.arena.match import match_tasks
-from meijin.arena.pool import Pool, play_tasks
+from meijin.arena.pool import WorkerPool, play_tasks
 from meijin.arena.record import Task
 
 MATCHES = (
@@ -35,7 +35,7 @@ def rate(play: Callable[[list[Task]], object], tasks: list[Task]) -> float:
     return len(tasks) / (time.perf_counter() - began)
 
 
-def measure(game: str, agents: list[str], games: int, rounds: int, many: Pool, one: Pool) -> list[str]:
+def measure(game: str, agents: list[str], games: int, rounds: int, many: WorkerPool, one: WorkerPool) -> list[str]:
     tasks = list(match_tasks(make(game), agents, games, seed=1))
     plays: list[Callable[[list[Task]], object]] = [
         lambda tasks: list(play_tasks(tasks)),
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default 3)")
     parser.add_argument("--workers", type=int, default=2, help="processes to compare with one (default 2)")
     options = parser.parse_args()
-    with Pool(1) as one, Pool(options.workers) as many:
+    with WorkerPool(1) as one, WorkerPool(options.workers) as many:
         began = time.perf_counter()
         one.start()
         first = time.perf_counter() - began

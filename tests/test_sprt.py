@@ -179,9 +179,9 @@ def test_error_rates_are_the_nominal_ones(shape: tuple[float, ...], alpha: float
     [
         ((10, 0), "the lower one first"),
         ((0, 0), "the lower one first"),
-        ((0, math.inf), "give two Elo differences"),
-        ((0, 10, 0), "alpha=0: give an error rate"),
-        ((0, 10, 0.05, 0.5), "beta=0.5: give an error rate"),
+        ((0, math.inf), "elo0 must be below elo1"),
+        ((0, 10, 0), "alpha = 0: must be an error rate"),
+        ((0, 10, 0.05, 0.5), "beta = 0.5: must be an error rate"),
     ],
 )
 def test_wrong_tests(arguments: tuple[float, ...], message: str) -> None:

@@ -36,6 +36,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             played TEXT NOT NULL,
             UNIQUE (digest, game))""",  # results: JSON [[agent, other, points, games], ...]; played: {agent: games}
     ),
+    ("UPDATE fame_agents SET definition = replace(definition, ' a move)', ' per move)')",),
 )
 
 

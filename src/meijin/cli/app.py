@@ -90,7 +90,7 @@ def play(
 def match(
     game: GameName,
     agents: Annotated[
-        list[str], typer.Argument(metavar="AGENT...", help="The agents, one a seat, such as 'mcts(c=1)' random.")
+        list[str], typer.Argument(metavar="AGENT...", help="The agents, one per seat, such as 'mcts(c=1)' random.")
     ],
     games: Annotated[int, typer.Option("--games", metavar="N", help="How many games to play.")] = 100,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 0,
@@ -101,7 +101,7 @@ def match(
         typer.Option(
             "--opening-plies",
             metavar="K",
-            help="Open each game with K random plies; by default only where all games would be alike.",
+            help="Begin each game with K random plies; by default only if all games would be the same otherwise.",
         ),
     ] = None,
     openings: Annotated[
@@ -118,7 +118,7 @@ def match(
         typer.Option(
             "--workers",
             metavar="N",
-            help="Processes that play; by default one a processor. 0: in this one, where a hanging agent hangs it.",
+            help="Processes that play, by default one per core; 0: this process, which an agent that hangs blocks.",
         ),
     ] = None,
     sprt: Annotated[
@@ -126,13 +126,17 @@ def match(
         typer.Option(
             "--sprt",
             metavar="ELO0 ELO1",
-            help="Stop as soon as it is clear which Elo difference fits better (sequential test, 5 % errors).",
+            help="Stop as soon as a sequential test decides between two Elo differences (5 % errors).",
         ),
     ] = None,
-    cap: Annotated[int | None, typer.Option("--cap", metavar="N", help="Call a draw after N plies.")] = None,
+    cap: Annotated[int | None, typer.Option("--cap", metavar="N", help="End games as a draw after N plies.")] = None,
     agree: Annotated[
         float | None,
-        typer.Option("--agree", metavar="T", help="End games in which all agents see one seat at T (0 to 1) or more."),
+        typer.Option(
+            "--agree",
+            metavar="T",
+            help="End games whose winner all agents see with value T (0 to 1) or more.",
+        ),
     ] = None,
     judge: Annotated[
         list[str] | None,
@@ -143,15 +147,17 @@ def match(
             "'perfect(after=20)'; repeatable.",
         ),
     ] = None,
-    patience: Annotated[
+    move_timeout: Annotated[
         float | None,
-        typer.Option("--patience", metavar="S", help="Seconds after which a move is a forfeit; by default 300."),
+        typer.Option("--move-timeout", metavar="S", help="An agent that takes S seconds forfeits; by default 300."),
     ] = None,
+    patience: Annotated[float | None, typer.Option("--patience", hidden=True)] = None,
     db: Annotated[
         Path | None, typer.Option("--db", metavar="FILE.db", help="Store the games in this database.")
     ] = None,
     event: Annotated[
-        str | None, typer.Option("--event", metavar="NAME", help="Under which name; by default game and time.")
+        str | None,
+        typer.Option("--event", metavar="NAME", help="Name for these games; by default game and time."),
     ] = None,
     notes: Annotated[
         str | None,
@@ -160,13 +166,13 @@ def match(
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Let agents play many games with the seats rotated, and count."""
+    """Let agents play many games with rotated seats, and compare their results."""
     from meijin.cli import match as command
 
     command.match(
         game, agents, games, seed, seconds, simulations, opening_plies, load or [], json,
-        source=openings, workers=workers, elos=sprt, cap=cap, agree=agree, judges=judge or [], patience=patience,
-        db=db, event=event, notes=notes,
+        source=openings, workers=workers, elos=sprt, cap=cap, agree=agree, judges=judge or [],
+        move_timeout=move_timeout, patience=patience, db=db, event=event, notes=notes,
     )  # fmt: skip
 
 
@@ -188,12 +194,12 @@ def evaluate(
     seconds: Seconds = None,
     simulations: Simulations = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one a processor.")
+        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one per core.")
     ] = None,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Measure how good an agent is. The exit status is 1 when a goal was missed."""
+    """Measure how good an agent is. The exit status is 1 if a goal was missed."""
     from meijin.cli import evaluate as command
 
     command.run(game, agent, evaluators or [], seed, seconds, simulations, workers, load or [], json)
@@ -209,23 +215,23 @@ def tournament(
         Path | None, typer.Argument(metavar="FILE.toml", help="The plan: agents, games, rounds; see --example.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where the report goes; by default beside the plan.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the report; by default beside the plan.")
     ] = None,
     db: Annotated[
-        Path | None, typer.Option("--db", metavar="PATH", help="Where the games go; by default beside the plan.")
+        Path | None, typer.Option("--db", metavar="PATH", help="Database of the games; by default beside the plan.")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=0, help="Games at a time; by default one a processor core."),
+        typer.Option("--workers", metavar="N", min=0, help="Games at a time; by default one per core."),
     ] = None,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Play nothing, write the report of what was played so far.")
+        bool, typer.Option("--report-only", help="Play nothing; write the report of the games played so far.")
     ] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a plan to start from.")] = False,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Play a tournament, or go on with one, and write its report."""
+    """Play or resume a tournament, and write its report."""
     from meijin.cli import tournament as command
 
     command.tournament(file, out, db, workers, report_only, example, load or [], json)
@@ -257,7 +263,7 @@ def fame_show(
     path: Hall = None,
     json: Json = False,
 ) -> None:
-    """Show an agent's tournaments and how its rating came about."""
+    """Show an agent's tournaments and its rating after each."""
     from meijin.cli import fame as command
 
     command.show(path, agent, json)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from meijin.arena.record import GameRecord, MoveNote, Task
+from meijin.arena.record import GameRecord, MoveNote, Task, limit_fields
 from meijin.core import config
 from meijin.core.agent import Limit
 from meijin.core.errors import BadParameter
@@ -95,11 +94,6 @@ def describe(record: GameRecord) -> dict[str, Any]:
         "headers": record.headers,
     }
     return {name: value for name, value in fields.items() if value != _DEFAULTS[name]}
-
-
-def limit_fields(limit: Limit) -> dict[str, Any]:
-    """What a limit sets."""
-    return {name: value for name, value in asdict(limit).items() if value is not None}
 
 
 def describe_note(note: MoveNote) -> dict[str, Any]:
