@@ -177,8 +177,8 @@ def test_error_rates_are_the_nominal_ones(shape: tuple[float, ...], alpha: float
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((10, 0), "the lower one first"),
-        ((0, 0), "the lower one first"),
+        ((10, 0), "elo0 must be below elo1"),
+        ((0, 0), "elo0 must be below elo1"),
         ((0, math.inf), "elo0 must be below elo1"),
         ((0, 10, 0), "alpha = 0: must be an error rate"),
         ((0, 10, 0.05, 0.5), "beta = 0.5: must be an error rate"),

@@ -14,7 +14,6 @@ from meijin.agents.catalogue import build
 from meijin.arena.evaluation import EvaluationJob, EvaluationResult, Evaluator, evaluators, measured, seed_of
 from meijin.arena.labelled_positions import LabelledPosition, random_position, read_positions
 from meijin.arena.stats import wilson
-from meijin.core import config
 from meijin.core.agent import Agent
 from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.game import Game
@@ -36,13 +35,11 @@ class Accuracy(Evaluator):
     random ones. The game's solver says what a move is worth, unless the file names the moves that keep the value.
     """
 
+    name = "accuracy"
     path: str | None = None
     count: Annotated[int, Meta(ge=1)] | None = None
     least: Annotated[int, Meta(ge=0)] = 0
     goal: float | None = None
-
-    def __post_init__(self) -> None:
-        config.check(self, "accuracy")
 
     def unfit(self, game: Game) -> str | None:
         return unsolved(game) if self.path is None else None  # a file may name the moves

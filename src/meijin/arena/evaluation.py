@@ -14,6 +14,7 @@ from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
 from meijin.arena.play import described, enter
 from meijin.arena.stats import Interval
+from meijin.core import config
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError, RuleError
@@ -81,10 +82,13 @@ class EvaluationJob:
 
 
 class Evaluator(ABC):
-    """One way to evaluate agents. `name` is the expression that makes it again."""
+    """One way to evaluate agents. `name` is the expression that makes it again. Dataclasses check their fields."""
 
     name: str = "evaluator"
     goal: float | None = None
+
+    def __post_init__(self) -> None:
+        config.check(self, self.name)
 
     def unfit(self, game: Game) -> str | None:
         """Why it cannot be used in a game; None if it can."""

@@ -34,7 +34,6 @@ from meijin.arena.evaluation import (
 from meijin.arena.match import MatchResult
 from meijin.arena.openings import AllPositions, Plies, expression
 from meijin.arena.stats import effective_games, wilson
-from meijin.core import config
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
@@ -58,6 +57,7 @@ Count = Annotated[int, Meta(ge=1)]
 class Versus(Evaluator):
     """Share of the points against an agent, which takes all other seats; every seat is played equally often."""
 
+    name = "vs"
     opponent: str
     games: Count = 100
     openings: str | None = None
@@ -66,7 +66,7 @@ class Versus(Evaluator):
     def __post_init__(self) -> None:
         self.opponent = expression(self.opponent, "vs: opponent")
         self.openings = None if self.openings is None else expression(self.openings, "vs: openings")
-        config.check(self, "vs")
+        super().__post_init__()
 
     def unfit(self, game: Game) -> str | None:
         return ALONE if game.seats == 1 else build(self.opponent).unfit(game)
@@ -86,6 +86,7 @@ class Starts(Evaluator):
     many are played, from random positions.
     """
 
+    name = "starts"
     plies: Plies
     opponent: str | None = None
     games: Count | None = None
@@ -93,7 +94,7 @@ class Starts(Evaluator):
 
     def __post_init__(self) -> None:
         self.opponent = None if self.opponent is None else expression(self.opponent, "starts: opponent")
-        config.check(self, "starts")
+        super().__post_init__()
 
     def _opponent(self, game: Game) -> str:
         return self.opponent or ("mcts(simulations=1000)" if unsolved(game) else "perfect")
@@ -123,11 +124,9 @@ class Starts(Evaluator):
 class Score(Evaluator):
     """Mean score in a game for one."""
 
+    name = "score"
     games: Count = 100
     goal: float | None = None
-
-    def __post_init__(self) -> None:
-        config.check(self, "score")
 
     def unfit(self, game: Game) -> str | None:
         return None if game.seats == 1 else f"it is for games with one seat, and this has {game.seats}; use `vs`"
@@ -147,13 +146,11 @@ class Solved(Evaluator):
     All agents get the same scrambles. By default they may use as many moves as the game allows.
     """
 
+    name = "solved"
     twists: Count
     games: Count = 100
     moves: Count | None = None
     goal: float | None = None
-
-    def __post_init__(self) -> None:
-        config.check(self, "solved")
 
     def unfit(self, game: Game) -> str | None:
         if game.name != "cube":

@@ -40,9 +40,12 @@ MAX_POSITIONS = 200_000  # that `all` lists: half a minute's work
 
 
 class Openings(ABC):
-    """A source of openings. `name` is the expression that makes it again."""
+    """A source of openings. `name` is the expression that makes it again. Dataclasses check their fields."""
 
     name: str = "openings"
+
+    def __post_init__(self) -> None:
+        config.check(self, self.name)
 
     @abstractmethod
     def line(self, game: Game, number: int, seed: int) -> Line:
@@ -90,10 +93,8 @@ class Nothing(Openings):
 class RandomPlies(Openings):
     """Random moves of the seats; chance moves in between by its odds. The game is never over after them."""
 
+    name = "random"
     plies: Plies = OPENING_PLIES
-
-    def __post_init__(self) -> None:
-        config.check(self, "random")
 
     def line(self, game: Game, number: int, seed: int) -> Line:
         return _ints(opening(game, self.plies, stream(seed, number))) if self.plies else ()
@@ -104,7 +105,8 @@ class _Listed(Openings):
 
     shuffle: bool
 
-    def __init__(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._lists: dict[Game, Sequence[Line]] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}  # (seed, how many) -> their order
 
@@ -141,12 +143,12 @@ class _Listed(Openings):
 class FromFile(_Listed):
     """The lines of a text file: one opening per line in the game's notation; # begins a comment."""
 
+    name = "file"
     path: str
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        super().__init__()
-        config.check(self, "file")
+        super().__post_init__()
         self._texts = read_lines(Path(self.path), "opening")
 
     def _list(self, game: Game) -> Sequence[Line]:
@@ -168,12 +170,9 @@ class FromFile(_Listed):
 class AllPositions(_Listed):
     """Every position after `depth` plies in which the game is not over, each once, in random order."""
 
+    name = "all"
     depth: Plies
     shuffle: bool = True
-
-    def __post_init__(self) -> None:
-        super().__init__()
-        config.check(self, "all")
 
     def _list(self, game: Game) -> Sequence[Line]:
         level = self._rolled(game, [State(game)])
@@ -212,13 +211,14 @@ class Balanced(Openings):
     The margin is in the game's own scores: in a zero-sum game no value is beyond +-margin.
     """
 
+    name = "balanced"
     plies: Plies = OPENING_PLIES
     evaluator: str = "mcts(simulations=1000)"  # an agent that gives values
     margin: Annotated[float, Meta(gt=0)] = 0.1
 
     def __post_init__(self) -> None:
         self.evaluator = expression(self.evaluator, "balanced: evaluator")
-        config.check(self, "balanced")
+        super().__post_init__()
 
     def line(self, game: Game, number: int, seed: int) -> Line:
         if game.seats < 2:

@@ -15,7 +15,7 @@ import multiprocessing
 import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -72,20 +72,17 @@ class Monitor:
         """Inside the block, the monitor hears of compiling."""
         before = compiling.on_compile
 
-        def both(name: str) -> AbstractContextManager[Any]:
-            return _nested(before(name), self.compiling())
+        def both(name: str) -> ExitStack:
+            stack = ExitStack()
+            stack.enter_context(before(name))
+            stack.enter_context(self.compiling())
+            return stack
 
         compiling.on_compile = both
         try:
             yield self
         finally:
             compiling.on_compile = before
-
-
-@contextmanager
-def _nested(outer: AbstractContextManager[Any], inner: AbstractContextManager[Any]) -> Iterator[None]:
-    with outer, inner:
-        yield
 
 
 class AgentForfeit(Exception):

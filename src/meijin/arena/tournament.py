@@ -22,6 +22,7 @@ from meijin.arena.report_tables import Summary
 from meijin.arena.schedule import Fixture, Schedule, derive
 from meijin.arena.standings import PlayedGame, Standings
 from meijin.arena.store import Store
+from meijin.core import config
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, MeijinError
@@ -273,28 +274,23 @@ def _with_limit(expression: str, limit: Limit) -> str:
 def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """What differs between two plans, in words."""
 
-    def told(agent: list[Any] | None) -> str:
-        if agent is None:
-            return "not there"
-        limit = ", ".join(f"{key} {value}" for key, value in agent[2].items())
-        return f"{agent[1]}{f' ({limit})' if limit else ''}{', a challenger' if agent[3] else ''}"
+    def agent(fields: list[Any] | None) -> str:
+        if fields is None:
+            return "absent"
+        limit = ", ".join(f"{key} {value}" for key, value in fields[2].items())
+        return f"{fields[1]}{f' ({limit})' if limit else ''}{', a challenger' if fields[3] else ''}"
 
     changed = []
     for key, value in new.items():
         before = old.get(key)
         if key == "agents" and before is not None and before != value:
-            was, now = ({agent[0]: agent for agent in agents_} for agents_ in (before, value))
+            was, now = ({fields[0]: fields for fields in listed} for listed in (before, value))
             names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-            each = [f"'{name}' ({told(was.get(name))} before, now {told(now.get(name))})" for name in names]
+            each = [f"'{name}' ({agent(was.get(name))} before, now {agent(now.get(name))})" for name in names]
             changed.append(f"agents {', '.join(each)}" if each else "the order of the agents")
         elif before != value:
-            changed.append(f"{key} ({_short(before)} before, now {_short(value)})")
+            changed.append(f"{key} ({config.short(before)} before, now {config.short(value)})")
     return changed
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def database_path(plan: Plan, file: str | Path) -> Path:

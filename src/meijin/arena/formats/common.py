@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,15 +60,16 @@ class RecordFile:
             raise FormatError(f"{self.path}: larger than {MAX_BYTES >> 20} MiB; split it")
         return data
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines of a text file, numbered from 1."""
+    def text(self) -> str:
         data = self.data()
         try:
-            text = data.decode("utf-8-sig")
+            return data.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             self.fail(data.count(b"\n", 0, error.start) + 1, f"not valid UTF-8: {error.reason}")
-        for number, line in enumerate(text.split("\n"), 1):
-            yield number, line.removesuffix("\r")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines of a text file, numbered from 1."""
+        yield from enumerate(self.text().split("\n"), 1)
 
     def json(self, text: str | bytes, line: int) -> dict[str, Any]:
         """The JSON object that a line holds."""
@@ -79,6 +82,12 @@ class RecordFile:
     def note(self, fields: Any, line: int) -> MoveNote:
         with self.at(line, "notes: "):
             return header.read_note(fields)
+
+
+def line_numbers(text: str) -> Callable[[int], int]:
+    """The function that gives the line of a position in a text."""
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    return lambda at: bisect_right(starts, at)
 
 
 class Steppers:

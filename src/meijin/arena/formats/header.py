@@ -63,6 +63,9 @@ class Note(msgspec.Struct, forbid_unknown_fields=True):
     analysis: dict[str, Any] | None = None
 
 
+#: Fields that a header has in common with a `Task` and with a `GameRecord`.
+_OF_TASK = ("event", "number", "round", "game", "agents", "seed")
+_OF_RECORD = ("ending", "forfeit", "reason", "began", "headers")
 _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Header)} | {"limits": [], "headers": {}}
 
 
@@ -75,25 +78,17 @@ def to_json(value: Any) -> str:
 
 def describe(record: GameRecord) -> dict[str, Any]:
     """The header of a record; what has its default value is left out."""
-    task = record.task
-    fields = {
-        "event": task.event,
-        "number": task.number,
-        "round": task.round,
-        "game": task.game,
-        "agents": list(task.agents),
-        "seed": task.seed,
-        "limits": [limit_fields(limit) for limit in task.limits],
-        "opening": len(task.opening),
-        "scores": [number(score) for score in record.scores],
-        "ending": record.ending,
-        "forfeit": record.forfeit,
-        "reason": record.reason,
-        "began": record.began,
-        "seconds": number(record.seconds),
-        "headers": record.headers,
+    fields = {name: getattr(record.task, name) for name in _OF_TASK} | {
+        name: getattr(record, name) for name in _OF_RECORD
     }
-    return {name: value for name, value in fields.items() if value != _DEFAULTS[name]}
+    fields |= {
+        "agents": list(record.task.agents),
+        "limits": [limit_fields(limit) for limit in record.task.limits],
+        "opening": len(record.task.opening),
+        "scores": [number(score) for score in record.scores],
+        "seconds": number(record.seconds),
+    }
+    return {name: fields[name] for name, default in _DEFAULTS.items() if fields[name] != default}
 
 
 def describe_note(note: MoveNote) -> dict[str, Any]:
@@ -141,27 +136,15 @@ def read_note(fields: Any) -> MoveNote:
 
 def record(header: Header, game: str, moves: Sequence[int], notes: Sequence[MoveNote]) -> GameRecord:
     line = tuple(moves)
-    task = Task(
-        game=game,
-        agents=header.agents,
-        opening=line[: header.opening],
-        seed=header.seed,
-        limits=tuple(config.convert(Limit, fields, "limits") for fields in header.limits),
-        event=header.event,
-        number=header.number,
-        round=header.round,
-    )
+    limits = tuple(config.convert(Limit, fields, "limits") for fields in header.limits)
+    given = {name: getattr(header, name) for name in _OF_TASK} | {"game": game}
     return GameRecord(
-        task=task,
+        task=Task(**given, opening=line[: header.opening], limits=limits),
         moves=line,
         scores=tuple(map(float, header.scores)),
-        ending=header.ending,
-        forfeit=header.forfeit,
-        reason=header.reason,
         notes=tuple(notes),
-        began=header.began,
         seconds=float(header.seconds) + 0.0,  # -0.0 is 0.0
-        headers=header.headers,
+        **{name: getattr(header, name) for name in _OF_RECORD},
     )
 
 

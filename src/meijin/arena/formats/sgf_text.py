@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from meijin.arena.formats.common import RecordFile
+from meijin.arena.formats.common import RecordFile, line_numbers
 
 MAX_NODES = 1_000_000  # in one game
 
@@ -40,11 +39,7 @@ def games(source: RecordFile) -> Iterator[list[SgfNode]]:
     """The main line of every game of a file, the root first."""
     # One character per byte, so that positions are those of the file; values are decoded later.
     text = source.data().decode("latin-1")
-    lines = [0, *(found.end() for found in re.finditer("\n", text))]
-
-    def line(at: int) -> int:
-        return bisect_right(lines, at)
-
+    line = line_numbers(text)
     at, found = 0, False
     while (begin := re.compile(r"\(\s*;").search(text, at)) is not None:
         if found and text[at : begin.start()].strip():
