@@ -58,7 +58,7 @@ expression = "mcts(simulations=500)"
 RENAMED = {"patience": "move_timeout"}
 
 Name = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"\A *[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z")]
-Strings = Annotated[tuple[str, ...], Meta(max_length=100)]
+Strings = Annotated[tuple[Annotated[str, Meta(pattern=r"\A[^\x00]*\Z")], ...], Meta(max_length=100)]
 
 
 @dataclass(frozen=True)

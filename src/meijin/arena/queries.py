@@ -91,6 +91,10 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     if "result" in given and not ("agent" in given or "seat" in given):
         raise BadParameter(f"result={given['result']!r}: say whose with an agent or a seat")
     for name, value in given.items():
+        if not isinstance(value, int if name in ("id", "number", "seat") else str):
+            raise BadParameter(
+                f"{name}={value!r}: must be {'a whole number' if isinstance(value, str) else 'a string'}"
+            )
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             raise BadParameter(f"{name}={value}: must fit into 64 bits")
         if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
