@@ -107,10 +107,10 @@ def test_a_failing_source_stores_nothing(store: Store) -> None:
     [
         ({"scores": (1.0,)}, "1 scores for 2 seats"),
         ({"scores": (1.0, float("nan"))}, "not numbers"),
-        ({"ending": "boredom"}, "'boredom' is none of rules"),
+        ({"ending": "boredom"}, "'boredom' is not one of rules"),
         ({"forfeit": 2}, "no seat 2"),
         ({"moves": (3, -1)}, "moves"),
-        ({"notes": (MoveNote(),)}, "1 notes, 3 plies"),
+        ({"notes": (MoveNote(),)}, "it has 1 notes for 3 plies"),
     ],
 )
 def test_impossible_records_are_refused(store: Store, change: dict[str, object], problem: str) -> None:

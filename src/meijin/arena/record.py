@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from meijin.core.agent import Limit
 
+_LIMITS = tuple(limit.name for limit in fields(Limit))
 #: How a game ended: by its rules, by a forfeit, by a judge, or by the cap on its length.
 ENDINGS = ("rules", "forfeit", "judged", "cap")
 
@@ -27,7 +28,7 @@ class Task:
 
 def limit_fields(limit: Limit) -> dict[str, Any]:
     """What a limit sets, as JSON."""
-    return {name: value for name, value in asdict(limit).items() if value is not None}
+    return {name: value for name in _LIMITS if (value := getattr(limit, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)

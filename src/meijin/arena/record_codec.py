@@ -11,13 +11,11 @@ import math
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
 
-from meijin.arena.record import ENDINGS, GameRecord, MoveNote
-from meijin.core import config
+from meijin.arena.record import ENDINGS, GameRecord, MoveNote, limit_fields
 from meijin.core.agent import Limit
 from meijin.core.errors import BadParameter
 
@@ -28,22 +26,35 @@ MAX_UNPACKED = 64 << 20  # bytes that compressed notes may grow to
 
 def check(record: GameRecord) -> None:
     """Raise for a record that cannot be that of a game."""
-    task, seats = record.task, len(record.task.agents)
-    which = f"game {task.number}" + (f" of '{task.event}'" if task.event else "")
-    for ok, problem in (
-        (seats >= 1, "it has no agents"),
-        (len(record.scores) == seats, f"it has {len(record.scores)} scores for {seats} seats"),
-        (not any(math.isnan(score) for score in record.scores), f"its scores {record.scores} are not numbers"),
-        (record.ending in ENDINGS, f"its ending '{record.ending}' is none of {', '.join(ENDINGS)}"),
-        (record.forfeit is None or 0 <= record.forfeit < seats, f"it has no seat {record.forfeit} to forfeit"),
-        (record.moves[: len(task.opening)] == task.opening, "its moves do not begin with its opening"),
-        (all(0 <= move < 1 << 32 for move in record.moves), "its moves are not numbers of 32 bits"),
-        (not record.notes or len(record.notes) == record.plies, f"{len(record.notes)} notes, {record.plies} plies"),
-        (not task.limits or len(task.limits) == seats, f"it has {len(task.limits)} limits for {seats} seats"),
-        (all(-(1 << 63) <= n < 1 << 63 for n in (task.number, task.round)), "its number does not fit into 64 bits"),
-    ):
-        if not ok:
-            raise BadParameter(f"{which} ({task.game}): {problem}")
+    if problem := _problem(record, len(record.task.agents)):
+        task = record.task
+        of = f" of '{task.event}'" if task.event else ""
+        raise BadParameter(f"game {task.number}{of} ({task.game}): {problem}")
+
+
+def _problem(record: GameRecord, seats: int) -> str:
+    task, moves = record.task, record.moves
+    if seats < 1:
+        return "it has no agents"
+    if len(record.scores) != seats:
+        return f"it has {len(record.scores)} scores for {seats} seats"
+    if any(map(math.isnan, record.scores)):
+        return f"its scores {record.scores} are not numbers"
+    if record.ending not in ENDINGS:
+        return f"its ending '{record.ending}' is not one of {', '.join(ENDINGS)}"
+    if record.forfeit is not None and not 0 <= record.forfeit < seats:
+        return f"it has no seat {record.forfeit} to forfeit"
+    if moves[: len(task.opening)] != task.opening:
+        return "its moves do not begin with its opening"
+    if moves and not 0 <= min(moves) <= max(moves) < 1 << 32:
+        return "its moves do not fit into 32 bits"
+    if record.notes and len(record.notes) != record.plies:
+        return f"it has {len(record.notes)} notes for {record.plies} plies"
+    if task.limits and len(task.limits) != seats:
+        return f"it has {len(task.limits)} limits for {seats} seats"
+    if not all(-(1 << 63) <= n < 1 << 63 for n in (task.number, task.round)):
+        return "its number does not fit into 64 bits"
+    return ""
 
 
 def results(scores: Sequence[float]) -> tuple[int | None, ...]:
@@ -63,7 +74,7 @@ class EncodedRecord:
     def __init__(self, record: GameRecord) -> None:
         check(record)
         self.task, self.scores, self.results = record.task, record.scores, results(record.scores)
-        limits = [asdict(limit) for limit in record.task.limits]
+        limits = [limit_fields(limit) for limit in record.task.limits]
         self.columns = (
             json.dumps(limits) if limits else None,
             len(record.task.opening),
@@ -83,9 +94,7 @@ class EncodedRecord:
 def decode_limits(text: str | None) -> tuple[Limit, ...]:
     """The limits of a row; older files have lists of seconds, simulations and depth."""
     found = json.loads(text) if text else []
-    return tuple(
-        Limit(*limit) if isinstance(limit, list) else config.convert(Limit, limit, "limits") for limit in found
-    )
+    return tuple(Limit(*limit) if isinstance(limit, list) else msgspec.convert(limit, Limit) for limit in found)
 
 
 # ---- moves ----

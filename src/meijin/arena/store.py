@@ -11,11 +11,12 @@ import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import msgspec
 
@@ -25,6 +26,8 @@ from meijin.arena.queries import AgentResults, Branch, EventSummary, Filters, Ga
 from meijin.arena.record import GameRecord, Task
 from meijin.arena.record_codec import EncodedRecord
 from meijin.core.errors import MeijinError
+
+T = TypeVar("T")
 
 PAGE = 200  # games read at a time; 4 times as many without moves
 #: What reading a row that nobody wrote in good faith may raise.
@@ -194,10 +197,7 @@ class Store(Database):
         for page in self._pages(_RESULT, filters, 4 * PAGE):
             with self.use() as db:
                 seats = _seats(db, [row[0] for row in page])
-            for row in page:
-                with self._reading(f"game {row[0]}"):
-                    found = _summary(row, seats)
-                yield found
+            yield from self._decoded(page, partial(_summary, seats=seats))
 
     def games(self, **filters: Unpack[Filters]) -> Iterator[GameRecord]:
         """Whole games, by event and number, read a page at a time, so that the file may be written meanwhile.
@@ -216,10 +216,7 @@ class Store(Database):
                     id_: [(ply, blob) for _, ply, blob in rows]
                     for id_, rows in groupby(db.execute(question, ids), key=lambda row: row[0])
                 }
-            for row in page:
-                with self._reading(f"game {row[0]}"):
-                    record = _record(row, seats, analyses.get(row[0], []))
-                yield record
+            yield from self._decoded(page, partial(_record, seats=seats, analyses=analyses))
 
     def agents(self, **filters: Unpack[Filters]) -> dict[str, AgentResults]:
         """The results of every agent in the games that fit; those of one game's seats are counted apart."""
@@ -293,14 +290,24 @@ class Store(Database):
             after = page[-1][-1], page[-1][2]
             yield [row[:-1] for row in page]
 
+    def _decoded(self, page: list[Any], decode: Callable[[Any], T]) -> Iterator[T]:
+        for row in page:
+            try:
+                found = decode(row)
+            except _DAMAGE as error:
+                raise self._damaged(f"game {row[0]}", error) from None
+            yield found
+
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
         """Whatever goes wrong inside the block is the fault of the file."""
         try:
             yield
         except _DAMAGE as error:
-            problem = f"{what} cannot be read ({error}); the file is damaged"
-            raise MeijinError(f"games database '{self.path}': {problem}") from None
+            raise self._damaged(what, error) from None
+
+    def _damaged(self, what: str, error: Exception) -> MeijinError:
+        return MeijinError(f"games database '{self.path}': {what} cannot be read ({error}); the file is damaged")
 
 
 # ---- rows ----
@@ -317,7 +324,7 @@ def _summary(row: Sequence[Any], seats: _Seats) -> GameSummary:
     return summary
 
 
-def _record(row: Sequence[Any], seats: _Seats, analyses: list[tuple[int, bytes]]) -> GameRecord:
+def _record(row: Sequence[Any], seats: _Seats, analyses: dict[int, list[tuple[int, bytes]]]) -> GameRecord:
     game = _summary(row, seats)
     seed, limits, opening, moves, headers, notes = row[11:]
     line = codec.decode_moves(moves)
@@ -337,7 +344,7 @@ def _record(row: Sequence[Any], seats: _Seats, analyses: list[tuple[int, bytes]]
         ending=game.ending,
         forfeit=game.forfeit,
         reason=game.reason,
-        notes=codec.decode_notes(notes, analyses),
+        notes=codec.decode_notes(notes, analyses.get(game.id, [])),
         began=game.began,
         seconds=game.seconds,
         headers=msgspec.convert(json.loads(headers), dict[str, str]) if headers else {},

@@ -172,8 +172,10 @@ def _plies(node: SgfNode, game: Game, source: RecordFile) -> list[Ply]:
     }
     for name, reader in readers.items():
         for value in node.properties.get(name, ()):
-            with source.at(node.line, f"{name}[{value[:40]}]: "):
+            try:
                 turn, move = reader(value)
+            except MeijinError as error:
+                source.fail(node.line, f"{name}[{value[:40]}]: {error}")
             found.append(Ply(move, node.line, turn, text=value or "pass"))
     if len(found) > 1:
         source.fail(node.line, "a node with more than one move")
