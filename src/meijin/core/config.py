@@ -103,8 +103,8 @@ def _shape(kind: Any) -> type[msgspec.Struct]:
 
 def explain(error: msgspec.ValidationError, kind: Any, values: Any) -> str:
     """What msgspec found wrong in these values, in plain words: the place, the value and what is expected."""
-    problem, _, place = str(error).partition(" - at `")
-    path = place.removeprefix("key` in `").removesuffix("`") or "$"
+    found = re.fullmatch(r"(.*) - at `(?:key` in `)?([^`]*)`", str(error), re.DOTALL)
+    problem, path = found.groups() if found else (str(error), "$")
     value, info = next(((v, i) for p, v, i in _described(kind, values) if p == path), (None, None))
     complete = error.__cause__ is not None or problem.startswith("Object")  # it names the value or key itself
     shown = "" if complete or info is None else f" = {short(value)}"
@@ -182,8 +182,9 @@ def _explained(problem: str, value: Any, info: inspect.Type | None) -> str:
         return f"missing key '{missing[1]}'"
     if (unknown := re.fullmatch(r"Object contains unknown field `(.+)`", problem)) and isinstance(info, _OBJECTS):
         return _unknown(unknown[1], info)
-    if problem.startswith("Invalid enum value") and isinstance(info, inspect.LiteralType):
-        known = [str(word) for word in info.values]
+    options = info.types if isinstance(info, inspect.UnionType) else (info,)
+    known = [str(word) for option in options if isinstance(option, inspect.LiteralType) for word in option.values]
+    if problem.startswith("Invalid enum value") and known:
         return f"choose from {', '.join(known)}{suggest(str(value), known)}"
     if bound := re.fullmatch(r"Expected `\w+` (>=|>|<=|<) (\S+)", problem):
         return f"must be {_BOUNDS[bound[1]]} {bound[2].removesuffix('.0')}"
