@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from meijin.arena.formats import FormatError
 from meijin.arena.record import GameRecord, MoveNote, Task
 from meijin.arena.stepper import Stepper
 from meijin.arena.store import Store
+from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, IllegalMove, MeijinError
 from meijin.core.state import State
@@ -78,6 +80,7 @@ def test_no_moves_and_numbers_json_does_not_have(format: str, tmp_path: Path) ->
     task = Task("minishogi", ("a", "b"))
     records = [
         GameRecord(task, (), (float("inf"), float("-inf")), "judged", reason="it was late"),
+        GameRecord(replace(task, limits=(Limit(math.inf), Limit(1.5, 100))), (), (0.0, 0.0), "cap"),
         GameRecord(task, (1656,), (0.0, 0.0), "cap", notes=(MoveNote(1e-300, (float("inf"), 1 / 3)),)),
     ]
     path = tmp_path / f"x.{format}"
@@ -300,7 +303,7 @@ def test_errors_say_where(tmp_path: Path) -> None:
     assert "unknown key 'agnets'; did you mean 'agents'" in error("jsonl", '"agents"', '"agnets"')
     assert "unknown game 'tic_tac_tow'" in error("jsonl", "tic_tac_toe", "tic_tac_tow")
     cut = error("jsonl", f',"{names[2][-1]}"]', "]", 2)
-    assert cut.startswith("bad, line 3: the file says that the rules ended the game, but tic_tac_toe goes on")
+    assert cut.startswith("bad, line 3: the file says that the rules ended the game, but tic_tac_toe is not over")
     assert "3 agents for the 2 seats" in error("jsonl", '"agents":[', '"agents":["x",')
 
 

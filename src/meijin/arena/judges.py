@@ -37,7 +37,7 @@ ROUNDING = 1e-9  # tolerance for scaled values
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Ends a game after so many plies, including the opening and chance outcomes."""
+    """Ends a game after a number of plies, including the opening and chance outcomes."""
 
     plies: Annotated[int, Meta(ge=1)]
     score: bool = False  # with the scores at that point; else it is a draw, except in a game for one
@@ -185,7 +185,7 @@ def won(game: Game, seat: int) -> Scores:
 def forfeited(game: Game, seat: int) -> Scores:
     """A seat forfeits: it gets the worst score, and the others share the best.
 
-    In a game for one, the worst score is the lowest there is, or -1 where there is none.
+    In a game for one, the worst score is the lowest possible, or -1 if there is no lowest.
     """
     low, high = _ends(game)
     rest = high / max(1, game.seats - 1) if low <= 0 < high else high

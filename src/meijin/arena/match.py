@@ -126,7 +126,7 @@ def match(
     sprt: Sprt | None = None,
     event: str = "",
 ) -> MatchResult:
-    """Play `games` games between agents given by expressions; in a game for one, each agent plays so many.
+    """Play `games` games between agents given by expressions; in a game for one, `games` by each agent.
 
     `limit`: for all agents, or one for each. `openings`: see `arena.openings`; `plies=4` is short for
     "random(plies=4)". The default is the start position, or random plies if all games would be the same otherwise.

@@ -48,7 +48,7 @@ class Monitor:
         self.began = 0.0  # when the agent was asked, plus the time spent compiling since
 
     def start(self, seat: int, allowed: float) -> None:
-        """The agent of a seat is asked, and has so many seconds."""
+        """The agent of a seat is asked for a move, within `allowed` seconds."""
         self.began = time.monotonic()
 
     def stop(self) -> float:

@@ -245,7 +245,7 @@ class WorkerPool:
 
 
 class _LastState:
-    """What the blackboard of a dead worker says."""
+    """The blackboard of a dead worker."""
 
     def __init__(self, board: Blackboard):
         fields, moves = board.views()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from meijin.core.agent import Limit
@@ -28,7 +28,8 @@ class Task:
 
 def limit_fields(limit: Limit) -> dict[str, Any]:
     """What a limit sets, as JSON."""
-    return {name: value for name in _LIMITS if (value := getattr(limit, name)) is not None}
+    given = {name: value for name in _LIMITS if (value := getattr(limit, name)) is not None}
+    return {name: value if isinstance(value, int | float) else asdict(value) for name, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class Schedule:
 
 
 def seatings(group: Group, how: str = "rotations") -> list[Group]:
-    """The seatings of a group: rotations give everybody every seat once, "all" is every order."""
+    """The seatings of a group: rotations give every agent every seat once, "all" is every order."""
     if how == "all":
         return list(permutations(group))
     return [group[k:] + group[:k] for k in range(len(group))]

@@ -28,7 +28,7 @@ class PlayedGame:
 
 @dataclass(frozen=True, slots=True)
 class PairResults:
-    """Results of one agent against another; whoever of the two scored higher won."""
+    """Results of one agent against another: the higher score of the two wins."""
 
     wins: int = 0
     draws: int = 0

@@ -1,7 +1,7 @@
 """Tallies of results, and confidence intervals.
 
-Every interval has 95 % unless it says otherwise. A result is a share of the points of one game: 1 for a win, 1/2 for a
-draw, 0 for a loss.
+Intervals are 95 % intervals unless stated otherwise. A result is a share of the points of one game: 1 for a win, 1/2
+for a draw, 0 for a loss.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from meijin.core.errors import MeijinError
 T = TypeVar("T")
 
 PAGE = 200  # games read at a time; 4 times as many without moves
-#: What reading a row that nobody wrote in good faith may raise.
+#: What reading a damaged row may raise. LookupError: a game without seats.
 _DAMAGE = (
     ValueError,
     TypeError,

@@ -17,7 +17,7 @@ from meijin.agents.catalogue import agents, build
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.plan import Plan
 from meijin.arena.pool import WorkerPool, cores, play_tasks
-from meijin.arena.record import GameRecord, Task
+from meijin.arena.record import GameRecord, Task, limit_fields
 from meijin.arena.report_tables import Summary
 from meijin.arena.schedule import Fixture, Schedule, derive
 from meijin.arena.standings import PlayedGame, Standings
@@ -265,10 +265,9 @@ def _shown_source(source: Openings) -> str:
 
 
 def _with_limit(expression: str, limit: Limit) -> str:
-    told = [f"{limit.seconds:g} s"] if limit.seconds is not None else []
-    told += [f"{limit.simulations:,} simulations"] if limit.simulations is not None else []
-    told += [f"depth {limit.depth}"] if limit.depth is not None else []
-    return f"{expression} ({', '.join(told)} per move)" if told else expression
+    units = {"seconds": "{:g} s", "simulations": "{:,} simulations", "depth": "depth {}"}
+    parts = [units.get(name, f"{name} {{}}").format(value) for name, value in limit_fields(limit).items()]
+    return f"{expression} ({', '.join(parts)} per move)" if parts else expression
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

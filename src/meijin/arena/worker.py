@@ -82,7 +82,7 @@ class Failure:
 
     def throw(self) -> NoReturn:
         error = self.error or RuntimeError("a worker process failed")
-        if not isinstance(error, MeijinError):  # the message of ours says all
+        if not isinstance(error, MeijinError):  # Meijin's own messages are complete
             error.add_note(f"In a worker process:\n{self.text}")
         raise error
 

@@ -61,10 +61,10 @@ def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
     path = Path(path)
     if not path.is_file():
         raise MeijinError(no_file(path))
-    return _told(format_of(path, format).read(RecordFile(path)), path)
+    return _with_file_name(format_of(path, format).read(RecordFile(path)), path)
 
 
-def _told(records: Iterator[GameRecord], path: Path) -> Iterator[GameRecord]:
+def _with_file_name(records: Iterator[GameRecord], path: Path) -> Iterator[GameRecord]:
     try:
         yield from records
     except OSError as error:
@@ -109,8 +109,10 @@ def under(event: str, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
 
 
 def verified(records: Iterable[GameRecord]) -> Iterator[GameRecord]:
-    """The same records, each after its moves have been replayed by the rules: those of a database are as they were
-    written, and the file may have been damaged or made by somebody else."""
+    """The same records, each after its moves were replayed by the rules.
+
+    For records of a database, which are as they were stored: the file may be damaged or come from elsewhere.
+    """
     steppers = Steppers()
     for record in records:
         steppers.replay(record)

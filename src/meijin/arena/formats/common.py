@@ -120,14 +120,14 @@ class Ply:
 
     move: int | str
     line: int
-    turn: int | None = None  # who made it, where the file says so
+    turn: int | None = None  # who made it, if the file says so
     note: MoveNote | None = None
     text: str = ""  # the move as the file has it, if `move` is not that
 
 
 @dataclass(slots=True)
 class Draft:
-    """What a file says of one game, before the rules have seen it."""
+    """One game as a file has it, before the rules have checked it."""
 
     line: int  # where it begins
     fields: dict[str, Any]  # of `Header`, not checked yet
@@ -148,7 +148,7 @@ def finish(draft: Draft, source: RecordFile, steppers: Steppers) -> GameRecord:
             if stepper.turn != OVER:
                 last = draft.plies[-1].line if draft.plies else draft.line
                 source.fail(
-                    last, f"the file says that the rules ended the game, but {game} goes on after its last move"
+                    last, f"the file says that the rules ended the game, but {game} is not over after its last move"
                 )
             if tuple(map(float, said.scores)) != stepper.scores:
                 raise MeijinError(f"scores {list(said.scores)}; by the rules they are {list(stepper.scores)}")

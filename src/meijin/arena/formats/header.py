@@ -1,4 +1,4 @@
-"""What a record says besides its moves, as JSON: the one form in which every format keeps it.
+"""Everything in a record but its moves, as JSON: the form that all formats share.
 
 Law: `record(typed(Header, describe(r)), r.task.game, r.moves, r.notes) == r`, and likewise for notes.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -83,12 +84,16 @@ def describe(record: GameRecord) -> dict[str, Any]:
     }
     fields |= {
         "agents": list(record.task.agents),
-        "limits": [limit_fields(limit) for limit in record.task.limits],
+        "limits": [_plain_limit(limit) for limit in record.task.limits],
         "opening": len(record.task.opening),
         "scores": [number(score) for score in record.scores],
         "seconds": number(record.seconds),
     }
     return {name: fields[name] for name, default in _DEFAULTS.items() if fields[name] != default}
+
+
+def _plain_limit(limit: Limit) -> dict[str, Any]:
+    return {name: number(value) if name == "seconds" else value for name, value in limit_fields(limit).items()}
 
 
 def describe_note(note: MoveNote) -> dict[str, Any]:
@@ -136,7 +141,7 @@ def read_note(fields: Any) -> MoveNote:
 
 def record(header: Header, game: str, moves: Sequence[int], notes: Sequence[MoveNote]) -> GameRecord:
     line = tuple(moves)
-    limits = tuple(config.convert(Limit, fields, "limits") for fields in header.limits)
+    limits = tuple(map(_limit, header.limits))
     given = {name: getattr(header, name) for name in _OF_TASK} | {"game": game}
     return GameRecord(
         task=Task(**given, opening=line[: header.opening], limits=limits),
@@ -146,6 +151,12 @@ def record(header: Header, game: str, moves: Sequence[int], notes: Sequence[Move
         seconds=float(header.seconds) + 0.0,  # -0.0 is 0.0
         **{name: getattr(header, name) for name in _OF_RECORD},
     )
+
+
+def _limit(fields: dict[str, Any]) -> Limit:
+    if fields.get("seconds") == "inf":
+        return replace(_limit({**fields, "seconds": None}), seconds=math.inf)
+    return config.convert(Limit, fields, "limits")
 
 
 def _depth(value: Any) -> int:

@@ -33,9 +33,9 @@ RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 
 _TOKEN = re.compile(r"\s*(?:(?P<tag>^\[.*)|\{(?P<comment>[^}]*)\}|(?P<open>\{)|(?P<word>[^\s{]+))", re.MULTILINE)
 _TAG = re.compile(r'\[\s*([A-Za-z][A-Za-z0-9_]*)\s+("(?:[^"\\]|\\.)*")\s*\]\s*')
-#: Header -> field, for those whose value is a text as it is.
+#: Header -> field, for values that are plain text.
 _TEXTS = {"Event": "event", "Game": "game", "Ending": "ending", "Reason": "reason", "Began": "began"}
-#: Header -> field, for those whose value is JSON inside the text.
+#: Header -> field, for values that are JSON.
 _VALUES = {
     "Number": "number",
     "Round": "round",
