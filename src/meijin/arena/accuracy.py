@@ -11,8 +11,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from meijin.agents.catalogue import build
-from meijin.arena.evaluation import EvaluationJob, EvaluationResult, Evaluator, evaluators, measured, seed_of
+from meijin.arena.evaluation import EvaluationJob, EvaluationResult, Evaluator, evaluators, measured
 from meijin.arena.labelled_positions import LabelledPosition, random_position, read_positions
+from meijin.arena.record import derive
 from meijin.arena.stats import wilson
 from meijin.core.agent import Agent
 from meijin.core.errors import BadParameter, MeijinError, RuleError
@@ -51,7 +52,7 @@ class Accuracy(Evaluator):
         mistakes: list[dict[str, str]] = []
         for number, position in enumerate(positions):
             state = position.state
-            agent.seed(seed_of(job.seed, number))
+            agent.seed(derive(job.seed, number))
             move = job.moved(agent, state).history[-1]
             right, value = exact.keeps(position, int(move))
             kind = "all" if value is None else "won" if value > 0 else "lost" if value < 0 else "drawn"

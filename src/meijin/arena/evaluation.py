@@ -21,7 +21,6 @@ from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
 from meijin.core.registry import Registry
-from meijin.core.rng import stream
 from meijin.core.state import State
 
 
@@ -186,7 +185,3 @@ def measured(
     job: EvaluationJob, value: float, interval: Interval, games: int, details: dict[str, Any], unit: str = "share"
 ) -> EvaluationResult:
     return EvaluationResult("", str(job.game), "", value, interval, games, unit, details=details)
-
-
-def seed_of(seed: int, number: int) -> int:
-    return int(stream(seed, number)[0]) >> 1

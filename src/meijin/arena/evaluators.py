@@ -29,10 +29,10 @@ from meijin.arena.evaluation import (
     evaluator,
     evaluators,
     measured,
-    seed_of,
 )
 from meijin.arena.match import MatchResult
 from meijin.arena.openings import AllPositions, Plies, expression
+from meijin.arena.record import derive
 from meijin.arena.stats import effective_games, wilson
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -168,7 +168,7 @@ class Solved(Evaluator):
         for number in range(self.games):
             # The record of the agent's own game, which may have another number of twists.
             state = State(game, State(scrambled).roll(stream(job.seed, number)).record)
-            agent.seed(seed_of(job.seed, number))
+            agent.seed(derive(job.seed, number))
             while not state.is_over and len(state.history) < budget:
                 state = job.moved(agent, state)
             if state.is_over and state.scores[0] > 0:

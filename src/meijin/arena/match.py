@@ -15,13 +15,12 @@ from meijin.arena.judges import PlayRules
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.play import enter
 from meijin.arena.pool import play_tasks
-from meijin.arena.record import GameRecord, Task
+from meijin.arena.record import GameRecord, Task, derive
 from meijin.arena.stats import EloDifference, Tally, elo_difference, result
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
-from meijin.core.rng import stream
 from meijin.core.statistics import Sprt, SprtProgress, pentanomial
 
 PAIR = 2
@@ -104,7 +103,7 @@ def match_tasks(
             game=str(game),
             agents=tuple(names[player] for player in order),
             opening=line,
-            seed=int(stream(seed, table)[0]) >> 1,
+            seed=derive(seed, table),
             limits=tuple(limits[player] for player in order) if limits else (),
             event=event,
             number=number,

@@ -24,7 +24,7 @@ import numpy as np
 
 from meijin.agents.catalogue import build
 from meijin.arena.judges import PlayRules, Scores, forfeited
-from meijin.arena.record import GameRecord, MoveNote, Task
+from meijin.arena.record import GameRecord, MoveNote, Task, derive
 from meijin.core import compile as compiling
 from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.catalogue import make
@@ -278,14 +278,9 @@ def _made(call: Call, game: Game, task: Task, seat: int) -> Agent:
     own = call.kwargs.get("seed")
     if isinstance(own, int):
         agent = build(call, game)
-        agent.seed(_seed(own, task.number))
+        agent.seed(derive(own, task.number))
         return agent
-    return build(call, game, seed=_seed(task.seed, 1 + task.number * game.seats + seat))
-
-
-def _seed(seed: int, index: int) -> int:
-    """Unrelated seeds for different indices."""
-    return int(stream(seed, index)[0]) >> 1
+    return build(call, game, seed=derive(task.seed, 1 + task.number * game.seats + seat))
 
 
 def _value(value: Any, seats: int) -> Scores | None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from meijin.core.agent import Limit
+from meijin.core.rng import stream
 
 _LIMITS = tuple(limit.name for limit in fields(Limit))
 #: How a game ended: by its rules, by a forfeit, by a judge, or by the cap on its length.
@@ -24,6 +25,11 @@ class Task:
     event: str = ""  # the match or tournament it belongs to
     number: int = 0  # within the event, from 0
     round: int = 0  # of a tournament, from 0
+
+
+def derive(seed: int, index: int) -> int:
+    """The `index`-th of the unrelated seeds that follow from a seed; 63 bits."""
+    return int(stream(seed, index)[0]) >> 1
 
 
 def limit_fields(limit: Limit) -> dict[str, Any]:

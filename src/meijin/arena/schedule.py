@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from meijin.arena.record import derive
 from meijin.core.errors import BadParameter, suggest
 from meijin.core.rng import below, stream
 
@@ -37,11 +38,6 @@ class Fixture:
     agents: Group  # [seat] -> number of the agent
     opening: int  # number of the opening, which all tables of a round share
     seed: int
-
-
-def derive(seed: int, index: int) -> int:
-    """The `index`-th seed derived from a seed; 63 bits."""
-    return int(stream(seed, index)[0]) >> 1
 
 
 @dataclass(frozen=True)

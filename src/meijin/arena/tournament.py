@@ -17,9 +17,9 @@ from meijin.agents.catalogue import agents, build
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.plan import Plan
 from meijin.arena.pool import WorkerPool, cores, play_tasks
-from meijin.arena.record import GameRecord, Task, limit_fields
+from meijin.arena.record import GameRecord, Task, derive, limit_fields
 from meijin.arena.report_tables import Summary
-from meijin.arena.schedule import Fixture, Schedule, derive
+from meijin.arena.schedule import Fixture, Schedule
 from meijin.arena.standings import PlayedGame, Standings
 from meijin.arena.store import Store
 from meijin.core import config
