@@ -43,17 +43,19 @@ def load(kind: type[T], path: str | Path, renamed: Mapping[str, str] = _NONE) ->
     return parse(kind, read_text(file), str(path), "json" if file.suffix == ".json" else "toml", renamed)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, wanted: str = "a config file", most: int = MAX_BYTES) -> str:
+    """The text of a file of at most so many bytes; `wanted` completes error messages."""
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise BadParameter(f"{path}: larger than {MAX_BYTES >> 20} MiB; give the path of a config file")
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise BadParameter(f"cannot read '{path}': {error.strerror}; give the path of a config file") from None
+            data = file.read(most + 1)
+        if len(data) <= most:
+            return data.decode("utf-8-sig")
+        problem: object = f"it is larger than {most >> 20} MiB"
     except UnicodeDecodeError as error:
-        raise BadParameter(f"{path}: not valid UTF-8 (byte {error.start})") from None
+        problem = f"not valid UTF-8 (byte {error.start})"
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        problem = getattr(error, "strerror", None) or error
+    raise BadParameter(f"cannot read '{path}': {problem}; give the path of {wanted}")
 
 
 def parse(kind: type[T], text: str, where: str, syntax: str = "toml", renamed: Mapping[str, str] = _NONE) -> T:
