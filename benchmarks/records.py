@@ -25,8 +25,8 @@ from common import machine, table
 
 from meijin.arena import formats
 from meijin.arena.record import GameRecord, MoveNote, Task
-from meijin.arena.store import Store
 from meijin.arena.stepper import Stepper
+from meijin.arena.store import Store
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.game import OVER
