@@ -15,9 +15,9 @@ from meijin.core.boards import square
 from meijin.core.catalogue import games, make
 from meijin.core.check import Report, check_game
 from meijin.core.diagnose import explain
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter, NoDevice, RuleError
 from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 from meijin.core.state import State
 

@@ -176,7 +176,7 @@ import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
+from meijin.core.pieces import Piece
 from meijin.core.game import OVER, Game
 
 FACTOR = 10
@@ -214,7 +214,8 @@ def race(goal: int = 4) -> Game:
 
     return Game(
         state=[("at", "i4"), ("score", "i4")], board=square(1, 2), pieces=(Piece("."),), seats=1, num_moves=2,
-        longest=goal, score_range=(0.0, 1e6), start=start, turn=turn, legal=legal, play=play, score=score, cells=cells,
+        longest=goal, score_range=(0.0, 1e6),
+        rules=(start, turn, legal, play, score, cells),
     )
 """
 
@@ -414,8 +415,9 @@ def test_recursion_is_explained(mutual: bool, tmp_path: Path, monkeypatch: pytes
         return descend(s.ply)
 
     other = Game(
-        state=game.dtype, board=game.board, pieces=game.pieces, seats=2, num_moves=9, longest=9, start=game.start,
-        turn=turn, legal=game.legal, play=game.play, score=game.score, cells=game.cells, name="endless",
+        state=game.dtype, board=game.board, pieces=game.pieces, seats=2, num_moves=9, longest=9,
+        name="endless",
+        rules={**game.rules, "turn": turn},
     )  # fmt: skip
     with pytest.raises(RuleError, match=r"endless: rule 'turn' cannot be compiled: a function calls itself") as caught:
         other.kernel(kernels.look)(other.states(1), 0, *kernels.buffers(other), np.zeros(2))

@@ -14,8 +14,8 @@ from meijin.core.catalogue import games, make
 from meijin.core.game import OVER
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.search import mcts
 from meijin.search.mcts import MCTS
+from meijin.search.mcts.tree import MOST
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_a_search_that_has_counted_all_it_can_stops() -> None:
     agent, state = MCTS(simulations=100, seed=1), State(make("connect_four"))
     agent.analyse(state)
     (tree,) = agent._trees
-    tree.nodes[0].visits = mcts.MOST - 10
+    tree.nodes[0].visits = MOST - 10
     assert agent.analyse(state).simulations == 10
     assert tree.nodes[0].visits == 2**31 - 1
     for limit in (Limit(simulations=100), Limit(seconds=3600)):

@@ -279,8 +279,8 @@ def test_limits_are_for_all_or_for_each() -> None:
 def test_a_game_without_a_name_is_played_here() -> None:
     base = make("tic_tac_toe")
     game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9, start=base.start,
-        turn=base.turn, legal=base.legal, play=base.play, score=base.score, cells=base.cells,
+        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9,
+        rules=base.rules,
     )  # fmt: skip
     assert match(game, ["random", "random"], 4).games == 4
     with pytest.raises(BadParameter, match="has no name for worker processes"):

@@ -21,7 +21,7 @@ from meijin.core.game import Game
 from meijin.core.moves import permuted
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.games.minishogi import VIEWS, from_sfen, relative_move, repeated, to_sfen
+from meijin.games.minishogi import from_sfen, relative_move, repeated, to_sfen
 
 PERFT = [14, 181, 2512, 35401, 533203, 8276188]
 START = "rbsgk/4p/5/P4/KGSBR b - 1"
@@ -453,7 +453,7 @@ def test_views_number_moves_from_the_movers_side(game: Game) -> None:
     assert relative_move(game.find("1b1c"), 1) == game.find("5d5c")
     assert relative_move(game.find("P*1a"), 1) == game.find("P*5e")
     assert relative_move(game.find("1b1c"), 0) == game.find("1b1c")
-    assert np.array_equal(VIEWS[1][VIEWS[1]], np.arange(1725))
+    assert game.views is not None and np.array_equal(game.views[1][game.views[1]], np.arange(1725))
     up = 0  # plane 0 moves one cell straight up from the mover's side
     assert relative_move(game.find("1b1c"), 1) % 69 == up
 

@@ -11,10 +11,10 @@ import pytest
 
 from meijin.core import boards, kernels
 from meijin.core.catalogue import make
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter, IllegalMove, MeijinError, UnknownName
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.moves import Move
+from meijin.core.pieces import Piece
 from meijin.core.rng import stream
 from meijin.core.state import State
 
@@ -350,12 +350,7 @@ def test_default_planes_of_three_seats_and_neutral_pieces() -> None:
         seats=3,
         num_moves=1,
         longest=3,
-        start=nothing,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
+        rules={"start": nothing, "turn": turn, "legal": legal, "play": play, "score": score, "cells": cells},
     )
     assert game.num_planes == 4 + 3
     for mover in range(3):

@@ -10,7 +10,29 @@ from meijin.core.expression import Call, parse
 from meijin.core.game import Game
 from meijin.core.registry import AGENTS_GROUP, Registry
 
-agents: Registry[Agent] = Registry("agent", AGENTS_GROUP, package="meijin.agents")
+#: Every agent by name; its module is imported when it is first asked for.
+agents: Registry[Agent] = Registry(
+    "agent",
+    AGENTS_GROUP,
+    own={
+        "alphabeta": "meijin.search.alphabeta:AlphaBeta",
+        "champion": "meijin.agents.zero:Champion",
+        "heuristic": "meijin.agents.heuristic:Heuristic",
+        "human": "meijin.agents.human:Human",
+        "maxn": "meijin.search.maxn:MaxN",
+        "mc": "meijin.search.flat:Flat",
+        "mcts": "meijin.search.mcts.agent:MCTS",
+        "mcts_wrap": "meijin.agents.wrap:Wrap",
+        "nply": "meijin.agents.nply:NPly",
+        "perfect": "meijin.agents.perfect:Perfect",
+        "policy": "meijin.agents.classic:Policy",
+        "policy_value": "meijin.agents.classic:PolicyValue",
+        "random": "meijin.agents.random:Random",
+        "value": "meijin.agents.classic:Value",
+        "weighted": "meijin.agents.weighted:Weighted",
+        "zero": "meijin.agents.zero:Zero",
+    },
+)
 
 
 def build(expression: str | Call, game: Game | None = None, seed: int | None = None) -> Agent:
@@ -24,6 +46,11 @@ def build(expression: str | Call, game: Game | None = None, seed: int | None = N
     if game is not None and (why := made.unfit(game)):
         raise BadParameter(f"{call} cannot play {game}: {why}")
     return made
+
+
+def agent_names() -> list[str]:
+    """The names of all agents, sorted: those of Meijin, of installed packages and of loaded files."""
+    return agents.names()
 
 
 def _resolve(value: Any) -> Any:

@@ -363,7 +363,7 @@ def _context() -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     heavy = ["numba", "numba.core.typing"] if compiling.JIT else []
-    context.set_forkserver_preload(["meijin.arena.worker", "meijin.agents.searches", *heavy])
+    context.set_forkserver_preload(["meijin.arena.worker", "meijin.search.mcts.agent", *heavy])
     return context
 
 

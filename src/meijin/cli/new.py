@@ -86,12 +86,7 @@ def @NAME@(size: int = 4) -> Game:
         seats=2,
         num_moves=size * size,  # move i puts a stone on cell i; other moves are described with `path`
         longest=size * size,  # no game lasts more plies
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
+        rules=(start, turn, legal, play, score, cells),
     )
 '''
 

@@ -12,9 +12,9 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from meijin.core.agent import Analysis, MoveInfo
-    from meijin.core.drawing import Piece
     from meijin.core.game import Game
     from meijin.core.moves import Move
+    from meijin.core.pieces import Piece
     from meijin.core.state import State
 
 

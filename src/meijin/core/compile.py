@@ -17,6 +17,7 @@ import os
 import pickle
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -255,6 +256,18 @@ class Kernel:
         self._call: Function | None = None
         functools.update_wrapper(self, fn)
 
+    @property
+    def ready(self) -> bool:
+        return self._call is not None
+
+    def cached(self, args: tuple[Any, ...]) -> bool:
+        """Whether the machine code for such arguments is on the disk."""
+        from numba import typeof
+        from numba.core.registry import cpu_target
+
+        cache = _DiskCache(digest(self.plain), self.name)
+        return cache.has(tuple(typeof(arg) for arg in args), cpu_target.target_context.codegen())
+
     def __call__(self, *args: Any) -> Any:
         if self._call is None:
             with _compiling:
@@ -277,6 +290,35 @@ class Kernel:
                 self._explain(error)
             raise
         return dispatcher  # type: ignore[no-any-return]
+
+
+class Tiered:
+    """A kernel for single calls: plain Python until that has taken long enough to be worth the compiler's time.
+
+    What is compiled and on the disk already is used much sooner. The very first calls do not even import Numba.
+    """
+
+    LOOK = 0.05  # seconds of plain Python after which the disk is asked
+    COMPILE = 1.0  # and after which it is compiled
+
+    def __init__(self, kernel: Kernel):
+        self.kernel, self._plain, self._spent, self._asked = kernel, interpreted(kernel.plain), 0.0, False
+        functools.update_wrapper(self, kernel.plain)
+
+    def __call__(self, *args: Any) -> Any:
+        if self.kernel.ready:
+            return self.kernel(*args)
+        if self._spent > self.LOOK and not self._asked:
+            self._asked = True
+            if self.kernel.cached(args):
+                return self.kernel(*args)
+        if self._spent > self.COMPILE:
+            return self.kernel(*args)
+        began = time.perf_counter()
+        try:
+            return self._plain(*args)
+        finally:
+            self._spent += time.perf_counter() - began
 
 
 def interpreted(fn: Function) -> Function:

@@ -39,7 +39,7 @@ Explanation = tuple[str, str, str | None]  # reason, remedy, and a name in the s
 
 def rules(game: Game) -> Iterator[tuple[str, types.FunctionType]]:
     """The rules a game has, by name."""
-    from meijin.core.game import CONTRACT
+    from meijin.core.contract import CONTRACT
 
     for name in CONTRACT:
         if (fn := getattr(game, name)) is not None:

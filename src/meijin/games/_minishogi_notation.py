@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from meijin.core.boards import Board, Label, square
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
 from meijin.core.moves import Path
+from meijin.core.pieces import Piece
 from meijin.games._minishogi_tables import (
     AREA,
     COMPASS,
@@ -22,7 +22,6 @@ from meijin.games._minishogi_tables import (
     PROMOTED,
     PROMOTING,
     SIZE,
-    STEPS,
     TARGET,
 )
 
@@ -52,19 +51,15 @@ def board() -> Board:
     return replace(plain, cells=named, labels=(*ranks, *files)).with_trays(trays)
 
 
-def path(move: int) -> Path:
-    """From and to, with "+" to promote; a drop begins in the tray of whoever moves."""
+def path(move: int) -> Path | None:
+    """From and to, with "+" to promote; a drop begins in the tray of whoever moves. None: off the board."""
     cell, plane = divmod(move, PLANES)
     if plane >= DROPPING:
         k = plane - DROPPING
         return frozenset((AREA + k, AREA + GOLD + k)), cell
     to = int(TARGET[cell, plane % PROMOTING])
     promotes = ("+",) if plane >= PROMOTING else ()
-    if to >= 0:
-        return cell, to, *promotes
-    # Off the board. The way is told by a neighbour of the middle cell, which every symmetry takes along.
-    down, right = STEPS[plane % PROMOTING // 4]
-    return cell, AREA // 2 + SIZE * down + right, f"off{plane % 4 + 1}", *promotes
+    return (cell, to, *promotes) if to >= 0 else None
 
 
 def move_name(move: int) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
-from meijin.core.errors import BadParameter, IllegalMove, suggest
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.errors import IllegalMove
+from meijin.core.game import OVER, Game
 from meijin.core.moves import Move
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 from meijin.core.state import State
 from meijin.games._abalone_tables import (
@@ -99,7 +100,7 @@ def can_move(own: Any, other: Any, free: Any) -> bool:
     return False
 
 
-def pushes(s: Any, move: int) -> bool:
+def noisy(s: Any, move: int) -> bool:
     """Whether a legal move pushes a marble of the other side: what a search should not stop before."""
     direction, seat = move // PER_DIRECTION, s.ply & 1
     if without_lowest(LINE[move]) != 0:
@@ -111,7 +112,10 @@ def pushes(s: Any, move: int) -> bool:
 
 
 @game("abalone", title="Abalone")
-def abalone(layout: str = "standard", max_plies: int = 200) -> Game:
+def abalone(
+    layout: Literal["standard", "belgian_daisy", "german_daisy"] = "standard",
+    max_plies: Annotated[int, Range(1, 10_000)] = 200,
+) -> Game:
     """Push six of the other side's marbles off the board. Moves are `A1NE` inline and `A1B1NE` broadside.
 
     `layout` is standard, belgian_daisy or german_daisy. One to three marbles in a line move one step: inline, named by
@@ -119,9 +123,6 @@ def abalone(layout: str = "standard", max_plies: int = 200) -> Game:
     the first and the last marble. A seat that cannot move loses. After `max_plies` plies, both seats' together, each
     seat scores the marbles it took less those it lost, divided by six.
     """
-    check_sizes(max_plies=(max_plies, 1, 10_000))
-    if layout not in LAYOUTS:
-        raise BadParameter(f"layout={layout!r}: choose one of {', '.join(LAYOUTS)}{suggest(layout, LAYOUTS)}")
     drawn = LAYOUTS[layout].replace(" ", "")
     first_black = cell_set([cell for cell in range(CELLS) if drawn[cell] == "X"])
     first_white = cell_set([cell for cell in range(CELLS) if drawn[cell] == "O"])
@@ -273,20 +274,11 @@ def abalone(layout: str = "standard", max_plies: int = 200) -> Game:
         num_moves=len(ENTRIES),
         longest=max_plies,
         branching=BRANCHING,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        planes=planes,
         num_planes=5,
-        heuristic=heuristic,
-        sample=sample,
-        noisy=pushes,
         path=lambda move: ENTRIES[move].path,
         move_name=lambda move: ENTRIES[move].name,
         keeps=tuple(BOARD.symmetries),  # all twelve: the rules know no direction, though most change the start
+        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, noisy),
     )
 
 

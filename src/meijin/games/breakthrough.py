@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 WHITE, BLACK = 0, 1  # the seats; white begins, at the bottom
@@ -19,14 +20,13 @@ LEFT, AHEAD, RIGHT = 0, 1, 2  # where a piece goes, as seen on the drawing
 
 
 @game("breakthrough", title="Breakthrough")
-def breakthrough(rows: int = 8, columns: int = 8) -> Game:
+def breakthrough(rows: Annotated[int, Range(2, 32)] = 8, columns: Annotated[int, Range(2, 32)] = 8) -> Game:
     """Move a piece one step ahead, straight or diagonally; only a diagonal step may capture. Moves are "a2a3".
 
     The first piece on the far row wins, and so does who captures everything. Each side begins with its two rows
     nearest to it, or with one on a board of fewer than six rows. Whoever has a piece has a move: nothing of its own
     stands diagonally ahead of the foremost one.
     """
-    check_sizes(rows=(rows, 2, 32), columns=(columns, 2, 32))
     if rows * columns > 64:
         raise BadParameter(f"rows={rows}, columns={columns}: a board has 64 cells at most; choose fewer")
     area = rows * columns
@@ -149,15 +149,8 @@ def breakthrough(rows: int = 8, columns: int = 8) -> Game:
         num_moves=len(steps),
         longest=2 * way_to_go + 1,  # every move is a step ahead, and one on the far row is the last
         branching=min(3 * depth * columns, len(steps) // 2),
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        heuristic=heuristic,
-        sample=sample,
         path=lambda move: steps[move][2:],
         keeps=("mirror",),
         swaps=("flip", "rotate180"),
+        rules=(start, turn, legal, play, score, cells, heuristic, sample),
     )

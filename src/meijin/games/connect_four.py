@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 DRAW = 2
 
 
 @game("connect_four", title="Connect Four")
-def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
+def connect_four(
+    width: Annotated[int, Range(1, 26)] = 7,
+    height: Annotated[int, Range(1, 26)] = 6,
+    connect: Annotated[int, Range(2, 26)] = 4,
+) -> Game:
     """Drop stones into columns; the first line of four (`connect`) wins. Moves are column numbers from 1."""
-    check_sizes(width=(width, 1, 26), height=(height, 1, 26), connect=(connect, 2, 26))
     if connect > max(width, height):
         raise BadParameter(f"connect={connect}: no line that long fits on {width} x {height}")
 
@@ -121,14 +125,8 @@ def connect_four(width: int = 7, height: int = 6, connect: int = 4) -> Game:
         seats=2,
         num_moves=width,
         longest=width * height,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        sample=sample,
         path=lambda move: (frozenset(range(move, width * height, width)),),  # any cell of the column
         move_name=lambda move: str(move + 1),
         keeps=("mirror",),  # stones fall down, so only left and right can be exchanged
+        rules=(start, turn, legal, play, score, cells, sample),
     )

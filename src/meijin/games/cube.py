@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.boards import cube as cube_board
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import CHANCE, OVER, Game, check_sizes
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 FACES = "URFDLB"
@@ -21,7 +22,12 @@ NO_FACE = -1
 
 
 @game("cube", title="Rubik's Cube")
-def cube(size: int = 2, metric: str = "half", twists: int = 10, max_moves: int = 20) -> Game:
+def cube(
+    size: Annotated[int, Range(2, 3)] = 2,
+    metric: str = "half",
+    twists: Annotated[int, Range(1, 1000)] = 10,
+    max_moves: Annotated[int, Range(1, 1000)] = 20,
+) -> Game:
     """Turn faces until every face has one colour: that scores 1, and `max_moves` turns without it score 0.
 
     Moves are the usual R (right face clockwise), R' (the other way) and, with metric="half", R2; metric="quarter" has
@@ -32,7 +38,6 @@ def cube(size: int = 2, metric: str = "half", twists: int = 10, max_moves: int =
     in place: turning D, L or B instead would be the same twist seen from another side. So a position has one form
     only, and there are exactly 3,674,160.
     """
-    check_sizes(size=(size, 2, 3), twists=(twists, 1, 1000), max_moves=(max_moves, 1, 1000))
     if metric not in ("half", "quarter"):
         raise BadParameter(f"metric={metric!r}: choose 'half' or 'quarter'")
     kinds = 3 if metric == "half" else 2  # of turns a face
@@ -128,17 +133,10 @@ def cube(size: int = 2, metric: str = "half", twists: int = 10, max_moves: int =
         num_outcomes=count,
         longest=twists + max_moves,
         score_range=(0.0, 1.0),
-        start=start,
-        turn=turn,
-        legal=legal,
-        odds=odds,
-        play=play,
-        sample=sample,
-        score=score,
-        cells=cells,
         path=lambda move: (names[move],),
         outcome_path=lambda twist: (names[twist],),
         keeps=(),  # the board's net has no symmetries
+        rules=(start, turn, legal, odds, play, sample, score, cells),
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
-from meijin.core.errors import BadParameter
 from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 SIDE, AREA, STONES = 5, 25, 6
@@ -20,20 +19,18 @@ NOBODY = -1
 
 
 @game("einstein", title="EinStein würfelt nicht!")
-def einstein(setup: str = "fixed") -> Game:
+def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
     """Throw a die, move the stone of that number one step; reach the opposite corner or take all stones to win.
 
     The first seat starts in the corner a5 and moves right, down or diagonally towards e1; the second the other way.
     If the stone of that number is gone, the next higher or the next lower that is left moves. A stone that is already
     on the target, of either colour, is taken. Moves are written from-to, as "c5d4", and throws 1 to 6.
 
-    setup="fixed" starts with 1 6 3 / 5 2 / 4 in rows from the corner a5 and the same, turned by half a turn, around
-    e1. setup="random" lets chance place the stones 1 to 6 of the first seat and then of the second, each on a free
+    `layout`: "fixed" starts with 1 6 3 / 5 2 / 4 in rows from the corner a5 and the same, turned by half a turn, around
+    e1. "random" lets chance place the stones 1 to 6 of the first seat and then of the second, each on a free
     cell of its corner.
     """
-    if setup not in ("fixed", "random"):
-        raise BadParameter(f"setup={setup!r}: choose 'fixed' or 'random'")
-    random = setup == "random"
+    random = layout == "random"
 
     # Moves are numbered by cell and then target, so those of one seat from one cell follow each other.
     def targets(seat: int, cell: int) -> list[int]:
@@ -203,16 +200,9 @@ def einstein(setup: str = "fixed") -> Game:
         num_outcomes=STONES + places,
         branching=STONES,  # throws; free cells of a corner; three moves each of two stones
         longest=longest,
-        start=start,
-        turn=turn,
-        legal=legal,
-        odds=odds,
-        play=play,
-        sample=sample,
-        score=score,
-        cells=cells,
         path=lambda move: pairs[move],
         outcome_path=lambda o: (str(o + 1),) if o < STONES else (int(spots[o - STONES]),),
         # The rules know no difference between right and down, but only an empty board is its own image.
         keeps=("transpose",) if random else (),
+        rules=(start, turn, legal, odds, play, sample, score, cells),
     )

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
-from meijin.games._go_board import BLACK, BORDER, EMPTY, SUPERKO, WHITE, distances, longest_game, stones
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
+from meijin.games._go_board import BLACK, BORDER, EMPTY, WHITE, distances, longest_game, stones
 from meijin.games._go_count import dead_stones, final_score, margin
 
 __all__ = ["dead_stones", "final_score", "go", "handicap_cells", "margin"]
 
-SCORING = ("area", "territory")
-
 
 @game("go", title="Go")
 def go(
-    size: int = 9,
+    size: Annotated[int, Range(2, 19)] = 9,
     komi: float = 7.5,
-    superko: str = "positional",
-    scoring: str = "area",
+    superko: Literal["simple", "positional", "situational"] = "positional",
+    scoring: Literal["area", "territory"] = "area",
     suicide: bool = False,
-    handicap: int = 0,
+    handicap: Annotated[int, Range(0, 9)] = 0,
 ) -> Game:
     """Black (seat 0) and white place stones and take those without liberties; two passes in a row end the game.
 
@@ -41,10 +40,6 @@ def go(
     `komi`: white's points for moving second; with a whole number there are draws.
     After 3 * size * size + 20 plies a game is over and counted as it stands (see `longest_game`).
     """
-    check_sizes(size=(size, 2, 19), handicap=(handicap, 0, 9))
-    for name, value, known in (("superko", superko, SUPERKO), ("scoring", scoring, SCORING)):
-        if value not in known:
-            raise BadParameter(f"{name}={value!r}: choose from {', '.join(map(repr, known))}")
     if not (math.isfinite(komi) and (2 * komi).is_integer() and abs(komi) <= 1000):
         raise BadParameter(f"komi={komi!r}: give a multiple of 0.5 from -1000 to 1000, such as 7.5 or 7.0")
     area = size * size
@@ -218,20 +213,10 @@ def go(
         seats=2,
         num_moves=area + 1,
         longest=longest,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        planes=planes,
         num_planes=15,
-        heuristic=heuristic,
-        sample=sample,
-        policy=policy,
-        owners=owners,
         path=lambda move: ("pass",) if move == skip else (move,),
         keeps=tuple(board.symmetries),  # named, as the rules keep them even where the handicap stones do not
+        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, policy, owners),
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import rhombus
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 from meijin.games._hex_distance import distance_of
 
@@ -19,7 +20,7 @@ NEAR, FAR = 0, 1  # a seat's two sides: black's are the top and the bottom, whit
 
 
 @game("hex", title="Hex")
-def hex_game(size: int = 11, swap: bool = False) -> Game:
+def hex_game(size: Annotated[int, Range(1, 19)] = 11, swap: bool = False) -> Game:
     """Place stones on empty cells; black joins the top and the bottom, white the left and the right side.
 
     Moves are cells, a1 at the top left. There is always exactly one winner. With `swap`, white may answer the first
@@ -29,7 +30,6 @@ def hex_game(size: int = 11, swap: bool = False) -> Game:
     The seats see the board differently: mirroring along a diagonal exchanges them (`swaps`). The planes are not turned
     to the mover's view, so a net learns from the seat planes which sides the mover joins.
     """
-    check_sizes(size=(size, 1, 19))
     area = size * size
     take_over = area  # the move "swap"
     board = rhombus(size)
@@ -189,15 +189,8 @@ def hex_game(size: int = 11, swap: bool = False) -> Game:
         num_moves=area + 1 if swap else area,
         longest=area + 1 if swap and size > 1 else area,  # a swap leaves as many stones as there were
         branching=area,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        heuristic=heuristic,
-        sample=sample,
         path=lambda move: ("swap",) if move == take_over else (move,),
         keeps=("rotate180",) if size > 1 else (),
         swaps=("transpose", "antitranspose") if size > 1 else (),
+        rules=(start, turn, legal, play, score, cells, heuristic, sample),
     )

@@ -4,20 +4,21 @@ A move's number is 69 * cell + plane, as in the literature's 5 x 5 x 69 encoding
 (8 directions clockwise from straight up, x 4 distances), 32-63 do so and promote, 64-68 drop a pawn, silver, bishop,
 rook or gold on it. Numbers that would leave the board are never legal. The literature counts cells and directions
 from the mover's side; a move of a `Game` has one number and one name, so here both players' moves are counted from
-the first player's side. `relative_move` (and the table `VIEWS`) gives the mover's own number, the one that belongs to
+the first player's side. `relative_move` (and `Game.views`) gives the mover's own number, the one that belongs to
 the planes, which show the board from the mover's side.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.catalogue import game, make
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
 from meijin.core.rng import below
 from meijin.core.state import State
 from meijin.games._minishogi_men import (
@@ -57,8 +58,8 @@ from meijin.games._minishogi_tables import (
 SENTE, GOTE = 0, 1  # the seats; sente begins, from the lower side of the board
 DRAW = 2
 
-#: [seat, move] -> the number of the move in the literature's encoding, counted from that seat's side of the board.
-VIEWS = np.stack([np.arange(NUM_MOVES, dtype=np.int16), ROTATED])
+#: [cell] -> where the second player sees it: the board is turned by half, the trays change sides.
+TURNED = (*range(AREA - 1, -1, -1), *range(AREA + GOLD, AREA + 2 * GOLD), *range(AREA, AREA + GOLD))
 
 #: [kind] -> what a man is worth to players (Tanigawa's scale), on the board and in hand.
 WORTH = np.array([0, 1, 5, 8, 10, 6, 0, 7, 6, 10, 12], np.int64)
@@ -70,7 +71,7 @@ _ZERO, _ONE, _EVERY = np.uint64(0), np.uint64(1), np.uint64((1 << AREA) - 1)
 
 def relative_move(move: int, seat: int) -> int:
     """The number of a move counted from that seat's side of the board; the same function turns it back."""
-    return int(VIEWS[seat, move])
+    return int(ROTATED[move]) if seat == GOTE else move
 
 
 # ---- changing a position; each returns what the hash changes by ----
@@ -308,14 +309,13 @@ def from_sfen(text: str, game: Game | None = None) -> State:
 
 
 @game("minishogi", title="Minishogi")
-def minishogi(max_plies: int = 300) -> Game:
+def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
     """Checkmate the king on 5 x 5; captured men are dropped back. Moves are written as in USI: 5d5c, 1b1a+, P*3c.
 
     Who cannot move loses. When a position arises for the fourth time the first player loses; but if since the first
     time every move of one player gave check, that player loses (every move of both: a draw). A game that is
     undecided after `max_plies` moves is a draw.
     """
-    check_sizes(max_plies=(max_plies, 1, 2000))
 
     state = np.dtype(
         [
@@ -399,19 +399,10 @@ def minishogi(max_plies: int = 300) -> Game:
         # One of each kind in hand fits on 5 x 18 cells; the others on the board, with the king, have at most
         # 6 + 8 + 12 + 16 + 6 + 8 moves (promoted pawn, silver, bishop, rook, gold, king).
         branching=146,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        planes=planes,
         num_planes=32,
-        views=VIEWS,
-        heuristic=heuristic,
-        sample=sample,
-        noisy=noisy,
+        turned=(range(AREA + 2 * GOLD), TURNED),
         path=path,
         move_name=move_name,
         keeps=(),  # the rules keep left and right, but the start does not; turned by half, it exchanges the seats
+        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, noisy),
     )

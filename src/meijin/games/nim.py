@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.boards import heaps as heaps_board
 from meijin.core.boards import letters
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 
 @game("nim", title="Nim")
-def nim(heaps: Sequence[int] = (1, 3, 5, 7), players: int = 2, misere: bool = False) -> Game:
+def nim(heaps: Sequence[int] = (1, 3, 5, 7), players: Annotated[int, Range(2, 16)] = 2, misere: bool = False) -> Game:
     """Take one or more stones from the top of one heap: "b3" takes stone b3 and all above it.
 
     Who takes the last stone wins, or with `misere` loses. That seat scores +1 (`misere`: -1) and the others share
@@ -27,10 +28,8 @@ def nim(heaps: Sequence[int] = (1, 3, 5, 7), players: int = 2, misere: bool = Fa
     if not isinstance(heaps, tuple | list) or not 1 <= len(heaps) <= 64:
         raise BadParameter(f"heaps={heaps!r}: give the sizes of 1 to 64 heaps, as in heaps=(3, 5, 7)")
     for h, size in enumerate(heaps):
-        check_sizes(**{f"heap {letters(h)}": (size, 1, 99)})
-    check_sizes(players=(players, 2, 16))
-    if not isinstance(misere, bool):
-        raise BadParameter(f"misere={misere!r}: choose True or False")
+        if type(size) is not int or not 1 <= size <= 99:
+            raise BadParameter(f"heap {letters(h)}={size!r}: choose a whole number from 1 to 99")
 
     # Moves and cells have one numbering: a stone is a legal move for as long as it lies there.
     count, total = len(heaps), sum(heaps)
@@ -93,11 +92,5 @@ def nim(heaps: Sequence[int] = (1, 3, 5, 7), players: int = 2, misere: bool = Fa
         num_moves=total,
         longest=total,
         score_range=(min(decider, other), max(decider, other)),
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        sample=sample,
+        rules=(start, turn, legal, play, score, cells, sample),
     )

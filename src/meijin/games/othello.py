@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from meijin.core import kernels
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 from meijin.core.state import State
 
@@ -21,12 +22,11 @@ BLACK, WHITE = 0, 1  # the seats; black begins
 
 
 @game("othello", title="Othello")
-def othello(size: int = 8) -> Game:
+def othello(size: Annotated[int, Range(4, 10)] = 8) -> Game:
     """Place discs that enclose lines of the other colour, and turn those. Moves are cells, a1 at the top left.
 
     Who can turn nothing must pass; when neither can turn anything the game is over, and most discs win.
     """
-    check_sizes(size=(size, 4, 10))
     if size % 2:
         raise BadParameter(f"size={size}: the start fills the middle four cells; choose an even number")
     area = size * size
@@ -211,18 +211,10 @@ def othello(size: int = 8) -> Game:
         seats=2,
         num_moves=area + 1,
         longest=2 * (area - 4),  # a pass never follows a pass
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        heuristic=heuristic,
-        sample=sample,
-        owners=owners,
         path=lambda move: ("pass",) if move == skip else (move,),
         # All eight: the rules know no direction, though four of them exchange the colours of the start.
         keeps=("rotate90", "rotate180", "rotate270", "mirror", "flip", "transpose", "antitranspose"),
+        rules=(start, turn, legal, play, score, cells, heuristic, sample, owners),
     )
 
 

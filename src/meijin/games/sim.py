@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import lowest, nth, without_lowest
 from meijin.core.boards import complete
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 PIECES = (
@@ -22,14 +23,13 @@ PIECES = (
 
 
 @game("sim", title="Sim")
-def sim(points: int = 6, players: int = 2) -> Game:
+def sim(points: Annotated[int, Range(3, 8)] = 6, players: Annotated[int, Range(2, 3)] = 2) -> Game:
     """Colour one link between two points a turn; moves are links, as "ad". A triangle of one's own colour loses.
 
     Who completes one is out and scores -1. The others go on until one is left, who scores +1, or until every link
     is coloured, when those still in score 0. So two players score +1 and -1, or 0 each in a draw, which from 6 points
     on cannot happen. Of three players the first to go is passed over from then on; the second ends the game.
     """
-    check_sizes(points=(points, 3, 8), players=(players, 2, 3))
 
     # A seat's links are a matrix of 8 x 8 bits, in both directions: byte a holds the points that a is linked to. A new
     # link completes a triangle exactly if the bytes of its two ends have a point in common.
@@ -110,12 +110,6 @@ def sim(points: int = 6, players: int = 2) -> Game:
         seats=players,
         num_moves=count,
         longest=count,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        sample=sample,
         # `keeps` all symmetries of the polygon; those that only renumber its points are no symmetries of the drawing
+        rules=(start, turn, legal, play, score, cells, sample),
     )

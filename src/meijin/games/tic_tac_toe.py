@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import Board, square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 DRAW = 2
 
 
 @game("tic_tac_toe", title="Tic-tac-toe")
-def tic_tac_toe(width: int = 3, height: int = 3, connect: int = 3) -> Game:
+def tic_tac_toe(
+    width: Annotated[int, Range(1, 26)] = 3,
+    height: Annotated[int, Range(1, 26)] = 3,
+    connect: Annotated[int, Range(2, 26)] = 3,
+) -> Game:
     """Place stones in turn; a line of three (`connect`) or more wins. Moves are cells, a1 at the bottom left."""
-    check_sizes(width=(width, 1, 26), height=(height, 1, 26), connect=(connect, 2, 26))
     crosses, noughts = Piece("X", 0, "#c8342c", label=True), Piece("O", 1, "#2c5ea6", label=True)
     return _lines(square(height, width, theme="paper"), connect, (Piece("."), crosses, noughts))
 
 
 @game("gomoku", title="Gomoku")
-def gomoku(size: int = 15, connect: int = 5) -> Game:
+def gomoku(size: Annotated[int, Range(2, 26)] = 15, connect: Annotated[int, Range(2, 26)] = 5) -> Game:
     """Freestyle gomoku: place stones in turn; five (`connect`) or more in a line win."""
-    check_sizes(size=(size, 2, 26), connect=(connect, 2, 26))
     black, white = Piece("X", 0, "#1c1c1c"), Piece("O", 1, "#f4f1e8")
     return _lines(square(size, points=True), connect, (Piece("."), black, white))
 
@@ -148,11 +151,5 @@ def _lines(board: Board, connect: int, pieces: tuple[Piece, ...]) -> Game:
         seats=2,
         num_moves=area,
         longest=area,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        sample=sample,
+        rules=(start, turn, legal, play, score, cells, sample),
     )

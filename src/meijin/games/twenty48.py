@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
-from meijin.core.game import CHANCE, OVER, Game, check_sizes
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 DIRECTIONS = ("up", "right", "down", "left")
@@ -31,7 +32,11 @@ U1, U7, U8, U56 = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(56)
 
 
 @game("2048", title="2048")
-def twenty48(size: int = 4, width: int | None = None, height: int | None = None) -> Game:
+def twenty48(
+    size: Annotated[int, Range(2, 6)] = 4,
+    width: Annotated[int | None, Range(2, 6)] = None,
+    height: Annotated[int | None, Range(2, 6)] = None,
+) -> Game:
     """Slide all tiles up, right, down or left; the score is the sum of all tiles made by merging.
 
     Tiles go as far as they can. Two equal tiles that meet become one of twice the value, once a move, the pair
@@ -40,10 +45,8 @@ def twenty48(size: int = 4, width: int | None = None, height: int | None = None)
 
     On boards of 22 cells and more the game also ends after 8 million plies (4 million slides).
     """
-    check_sizes(size=(size, 2, 6))
     width = size if width is None else width
     height = size if height is None else height
-    check_sizes(width=(width, 2, 6), height=(height, 2, 6))
     side, count = max(width, height), width * height
 
     # How large a tile can get, and how long a game: order the n tiles on the board by when the last tile that went
@@ -242,18 +245,11 @@ def twenty48(size: int = 4, width: int | None = None, height: int | None = None)
         num_outcomes=2 * count,
         longest=longest,
         score_range=(0.0, float("inf")),
-        start=start,
-        turn=turn,
-        legal=legal,
-        odds=odds,
-        play=play,
-        sample=sample,
-        score=score,
-        cells=cells,
         path=lambda move: (edges[move],),  # any cell of the edge the tiles go to
         move_name=lambda move: DIRECTIONS[move],
         outcome_path=lambda outcome: (outcome >> 1, "4" if outcome & 1 else "2"),
         outcome_name=lambda outcome: f"{board.cells[outcome >> 1].name}={'4' if outcome & 1 else '2'}",
+        rules=(start, turn, legal, odds, play, sample, score, cells),
     )
 
 

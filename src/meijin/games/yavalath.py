@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import hexagon
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game, check_sizes
+from meijin.core.game import OVER, Game
+from meijin.core.parameters import Range
+from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
 SIDE = 5
@@ -20,7 +21,7 @@ NOBODY, DRAW = -1, -2  # a `winner` that is no seat: the game goes on, or nobody
 
 
 @game("yavalath", title="Yavalath")
-def yavalath(players: int = 2, swap: bool = False) -> Game:
+def yavalath(players: Annotated[int, Range(2, 3)] = 2, swap: bool = False) -> Game:
     """Place stones on empty cells: four or more in a line win, three lose unless the same stone also makes four.
 
     A full board is a draw. With `swap` (two players), the second may answer the first stone with "swap" instead of a
@@ -32,7 +33,6 @@ def yavalath(players: int = 2, swap: bool = False) -> Game:
     that makes three. Only a stone that makes four itself is exempt: it leaves no win to block. On a full board those
     still in the game draw, with a score of 0, and those that are out have lost.
     """
-    check_sizes(players=(players, 2, 3))
     if swap and players != 2:
         raise BadParameter(f"swap=True, players={players}: only two players can swap; choose one or the other")
     board = hexagon(SIDE)
@@ -198,12 +198,6 @@ def yavalath(players: int = 2, swap: bool = False) -> Game:
         num_moves=area + 1 if swap else area,
         longest=area + 1 if swap else area,
         branching=area,
-        start=start,
-        turn=turn,
-        legal=legal,
-        play=play,
-        score=score,
-        cells=cells,
-        sample=sample,
         path=lambda move: ("swap",) if move == take_over else (move,),
+        rules=(start, turn, legal, play, score, cells, sample),
     )

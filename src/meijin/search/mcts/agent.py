@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,37 +13,41 @@ from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.options import among, at_least, between
 from meijin.core.rng import fresh_seed
 from meijin.core.state import State
-from meijin.search import playouts as policies
-from meijin.search import tree as trees
-from meijin.search.clock import must_move
-from meijin.search.growth import MOST, Tree, node_bytes
-from meijin.search.memory import Memory
-from meijin.search.recall import Recall, rules_digest
-from meijin.search.selection import Options
+from meijin.search.mcts import playouts as policies
+from meijin.search.mcts.kernels import DEEPEST, USED
+from meijin.search.mcts.selection import Options
+from meijin.search.mcts.tree import MOST, SearchTree, node_bytes
+from meijin.search.pace import Pace
+
+if TYPE_CHECKING:
+    from meijin.search.mcts.persistence import Persistence
 
 PARALLEL = ("root", "tree")  # what several threads do
-SLICE_SECONDS = 0.02  # how long a kernel runs between looks at the clock
 
 
 class MCTS(Agent):
     """UCB1 tree search.
 
-    `parallel`: with "root", threads grow trees of their own, whose root statistics are added up; with "tree", they grow
-    one tree and take turns at it: with many threads it is the better one, but no seed repeats a search.
+    `parallel`: with "root", each thread grows its own tree, and their root statistics are added up; with "tree", all
+    threads grow one tree, which is better with many threads, but no seed repeats such a search.
     `rave`: mix in how moves did whenever their seat made them later on (RAVE), with this equivalence parameter, such
-    as 500; for games in which a move means much the same at any time. Best with a small `c`.
-    `playout`: "random"; "decisive" wins at once where it can and avoids to lose at once; "heuristic" follows the
+    as 500; for games in which a move means much the same at any time. Works best with a small `c`.
+    `playout`: "random"; "decisive" wins at once where it can and avoids losing at once; "heuristic" follows the
     game's heuristic nine times in ten; "policy" is the game's own.
-    `playouts`: at each leaf; their mean counts as one visit and one simulation.
+    `playouts`: how many at each leaf; their mean counts as one visit and one simulation.
     `widening`: consider only `factor * n ** exponent` moves after n visits: (factor, exponent), or the factor alone
-    with exponent 0.5. Those that the game's heuristic likes come first; without one they come in random order, which
+    with exponent 0.5. Moves that the game's heuristic likes come first; without one the order is random, which
     seldom pays.
     `memory`: a file that keeps statistics between matches, and between processes that search at the same time, of up
-    to `memory_limit` positions a game; a game whose rules are edited begins afresh. `memory_mb` is what the trees may
+    to `memory_limit` positions per game; a game whose rules change begins afresh. `memory_mb` is what the trees may
     use while they grow.
     """
+
+    measures = ("seconds", "simulations")
+    ponders = True
 
     def __init__(
         self,
@@ -62,60 +67,69 @@ class MCTS(Agent):
     ):
         if simulations is None and seconds is None:
             simulations = 1000
-        for ok, problem in (
-            (c >= 0, f"c={c!r}: the exploration constant is zero or more"),
-            (1 <= threads <= 256, f"threads={threads!r}: choose from 1 to 256"),
-            (memory_mb > 0, f"memory_mb={memory_mb!r}: give the megabytes the trees may use"),
-            (0 <= rave < math.inf, f"rave={rave!r}: give the equivalence parameter, such as 500, or 0 for none"),
-            (1 <= playouts <= 10**6, f"playouts={playouts!r}: choose from 1 to 1000000 a leaf"),
-            (not rave or playouts == 1, f"playouts={playouts!r}: RAVE takes one playout a leaf; leave one of them out"),
-            (parallel in PARALLEL, f"parallel={parallel!r}: choose from {', '.join(map(repr, PARALLEL))}"),
-            (memory_limit >= 1, f"memory_limit={memory_limit!r}: give the positions to keep, one or more"),
-        ):
-            if not ok:
-                raise BadParameter(problem)
+        at_least("c", c, 0)
+        between("threads", threads, 1, 256)
+        at_least("memory_mb", memory_mb, 1e-6)
+        between("rave", rave, 0, 1e9)
+        between("playouts", playouts, 1, 10**6)
+        among("parallel", parallel, PARALLEL)
+        at_least("memory_limit", memory_limit, 1, whole=True)
+        if rave and playouts > 1:
+            raise BadParameter(f"playouts={playouts}: RAVE takes one playout per leaf; leave out one of the two")
         policies.check(playout)
         self.limit = Limit(seconds, simulations)
         self.options = Options(float(rave), playout, playouts, _widening(widening))
         self.c, self.threads, self.memory_mb, self.parallel = float(c), threads, memory_mb, parallel
         self.memory, self.memory_limit = memory, memory_limit
-        self._trees: list[Tree] = []
-        self._recall: Recall | None = None
+        self._trees: list[SearchTree] = []
+        self._store: Persistence | None = None
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the trees' roots stand
-        self.seed(fresh_seed() if seed is None else seed)
+        self.reseed(fresh_seed() if seed is None else seed)
 
     def unfit(self, game: Game) -> str | None:
         if self.memory is not None and not game.id:
             return "its memory needs a game with a name: make it through a function decorated with @game"
         return policies.unfit(self.options.playout, game)
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self._seed, self._at = seed, None
         for k, tree in enumerate(self._trees):
             tree.seed(seed, k)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
-        self._set_roots(state)
-        done = self._trees[0].run(1, self.c)  # on the first use this compiles, before the clock starts
-        began = time.perf_counter()
-        if limit.seconds is None and limit.simulations is None:  # a depth alone would never end this search
-            limit = self.limit
-        deadline = math.inf if limit.seconds is None else began + limit.seconds
-        left = None if limit.simulations is None else limit.simulations - done
-        count = len(self._trees)
-        shares = [None if left is None else (left + k) // count for k in range(count)]
-        if count == 1:
-            done += self._work(self._trees[0], shares[0], deadline)
-        else:
-            with ThreadPoolExecutor(count) as pool:
-                done += sum(pool.map(self._work, self._trees, shares, [deadline] * count))
-        if self._recall is not None:
-            self._recall.save(self._trees)
-        return self._report(state, done, time.perf_counter() - began)
+    def release(self) -> None:
+        self._trees, self._at = [], None
+        if self._store is not None:
+            self._store.close()
 
-    def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
-        return state.legal_moves[0] if len(state.legal_moves) == 1 else super().act(state, limit)
+    def decide(self, state: State, limit: Limit) -> Move:
+        return state.legal_moves[0] if len(state.legal_moves) == 1 else super().decide(state, limit)
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        self._set_roots(state)
+        done = self._trees[0].begin(self.c)  # on the first use this compiles, before the clock starts
+        with Pace(self, limit.seconds, every) as pace:
+            while True:
+                done += self._simulate(MOST if limit.simulations is None else limit.simulations - done)
+                proven = any(tree.nodes[0].proven for tree in self._trees)
+                if proven or pace.over or (limit.simulations is not None and done >= limit.simulations):
+                    break
+                if not self.stop_flag[0]:  # it was not interrupted: the counts of visits are used up
+                    break
+                if pace.due():
+                    yield self._report(state, done, pace.seconds)
+                pace.resume()
+        if self._store is not None:
+            self._store.save(self._trees)
+        yield self._report(state, done, pace.seconds)
+
+    def _simulate(self, simulations: int) -> int:
+        """So many simulations of all trees together, or until somebody says stop."""
+        count = len(self._trees)
+        if count == 1:
+            return self._trees[0].run(simulations, self.c)
+        shares = [(simulations + k) // count for k in range(count)]
+        with ThreadPoolExecutor(count) as pool:
+            return sum(pool.map(lambda tree, share: tree.run(share, self.c), self._trees, shares))
 
     def _set_roots(self, state: State) -> None:
         """Reuse the trees if the state continues the one searched last, else plant new ones."""
@@ -127,55 +141,38 @@ class MCTS(Agent):
             if origin == state.origin and state.history[: len(past)] == past:
                 follow = state.history[len(past) :]
         followed = [follow is not None and tree.follow(state, follow) for tree in self._trees]
-        if self._recall is not None and (follow or not all(followed)):
+        if self._store is not None and (follow or not all(followed)):
             # Trees are written down when a search ends, so what is known of a position is all there, or more.
-            stats = self._recall.known(state)
+            stats = self._store.known(state)
             if stats is not None and stats[0] > sum(int(tree.nodes[0].visits) for tree in self._trees):
                 followed = [False] * len(self._trees)
         for tree, kept in zip(self._trees, followed, strict=True):
             if not kept:
                 tree.reset(state)
-        if self._recall is not None and not any(followed):
-            self._recall.load(self._trees)
+        if self._store is not None and not any(followed):
+            self._store.load(self._trees)
         self._at = (state.origin, state.history)
 
     def _plant(self, game: Game) -> None:
-        if (why := self.unfit(game)) is not None:
-            raise BadParameter(f"{self.name} cannot play {game}: {why}")
         remembers = self.memory is not None
-        shared = self.parallel == "tree" and self.threads > 1
-        count = 1 if shared else self.threads
+        threads = self.threads if self.parallel == "tree" else 1
+        count = 1 if self.parallel == "tree" else self.threads
         room = int(self.memory_mb * 1e6 / node_bytes(game.seats, self.options, remembers) / count)
         max_nodes = min(max(room, 1 + game.num_moves), MOST)  # the root's children always fit
-        if shared:
-            from meijin.search.shared import SharedTree
-
-            self._trees = [SharedTree(game, self._seed, self.threads, max_nodes, self.options, remembers)]
-        else:
-            self._trees = [Tree(game, self._seed, k, max_nodes, self.options, remembers) for k in range(count)]
+        self._trees = [
+            SearchTree(game, self._seed, k, max_nodes, self.options, remembers, threads, self.stop_flag)
+            for k in range(count)
+        ]
         self._at = None
         if self.memory is not None:
+            from meijin.search.mcts.persistence import Persistence, rules_digest
+            from meijin.search.mcts.store import StatisticsFile
+
             # Playouts by another policy have other values.
             policy = "" if self.options.playout == "random" else f" playout={self.options.playout}"
             rules = rules_digest(game, self.options.playout)
-            self._recall = Recall(game, Memory(self.memory, game.id + policy, game.seats, self.memory_limit, rules))
-
-    def _work(self, tree: Tree, simulations: int | None, deadline: float) -> int:
-        if deadline == math.inf and simulations is not None:
-            return tree.run(simulations, self.c)
-        done, batch = 0, 16
-        while simulations is None or done < simulations:
-            before = time.perf_counter()
-            if before >= deadline:
-                break
-            new = tree.run(batch if simulations is None else min(batch, simulations - done), self.c)
-            done += new
-            if new == 0 or tree.nodes[0].proven:
-                break
-            now = time.perf_counter()
-            rate = batch / max(now - before, 1e-6)
-            batch = max(1, int(rate * min(SLICE_SECONDS, max(0.0, deadline - now))))
-        return done
+            file = StatisticsFile(self.memory, game.id + policy, game.seats, self.memory_limit, rules)
+            self._store = Persistence(game, file)
 
     def _report(self, state: State, simulations: int, seconds: float) -> Analysis:
         game, seat = state.game, state.turn
@@ -201,8 +198,8 @@ class MCTS(Agent):
             value=value,
             proven=proof is not None,
             simulations=simulations,
-            nodes=sum(int(tree.info[trees.USED]) for tree in self._trees),
-            depth=max(int(tree.info[trees.DEEPEST]) for tree in self._trees),
+            nodes=sum(int(tree.info[USED]) for tree in self._trees),
+            depth=max(int(tree.info[DEEPEST]) for tree in self._trees),
             seconds=seconds,
             note="memory full: the trees stopped growing" if any(tree.full for tree in self._trees) else "",
         )
@@ -227,10 +224,10 @@ class _Merged:
 
     def __init__(self, seats: int):
         self.visits, self.total, self.exact = 0, np.zeros(seats), False
-        self._source: tuple[Tree, int] | None = None  # the tree that knows most of it, and the node there
+        self._source: tuple[SearchTree, int] | None = None  # the tree that knows most of it, and the node there
         self._most = -1
 
-    def add(self, tree: Tree, i: int) -> None:
+    def add(self, tree: SearchTree, i: int) -> None:
         node = tree.nodes[i]
         visits = int(node.visits)
         if node.proven and not self.exact:

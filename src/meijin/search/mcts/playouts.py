@@ -31,7 +31,7 @@ def unfit(name: str, game: Game) -> str | None:
     return f"playout='{name}' needs the game's `{need}`, which it does not declare; use 'random' or 'decisive'"
 
 
-def chooser(game: Game, name: str) -> Function:
+def make_choose(game: Game, name: str) -> Function:
     """`choose(here, t, rng, moves, probs, room, scores)`: the policy's move, or an outcome by its odds.
 
     `here` is the position and `room` one to try moves in, both as arrays of one; `scores` is overwritten.
@@ -116,13 +116,13 @@ def _estimate(game: Game) -> Function:
     return worth
 
 
-def finisher(game: Game, name: str, marks: bool) -> Function:
+def make_finish(game: Game, name: str, marks: bool) -> Function:
     """`finish(here, rng, moves, probs, room, scores, last, stamp)`: play by the policy to the end.
 
     With `marks`, `last[seat, move]` becomes the stamp of the latest ply in which the seat made the move; `stamp` is
     that of the first ply.
     """
-    turn, play, pick, longest = game.turn, game.play, chooser(game, name), game.longest
+    turn, play, pick, longest = game.turn, game.play, make_choose(game, name), game.longest
 
     def finish(here: Any, rng: Any, moves: Any, probs: Any, room: Any, scores: Any, last: Any, stamp: int) -> None:
         s = here[0]

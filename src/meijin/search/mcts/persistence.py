@@ -16,11 +16,11 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy
 from meijin.core.state import State
 from meijin.search.hashing import keyer, words
-from meijin.search.memory import Memory, Stats
-from meijin.search.tree import USED, expander, refresher
+from meijin.search.mcts.kernels import USED, make_expand, update_stats
+from meijin.search.mcts.store import StatisticsFile, Stats
 
 if TYPE_CHECKING:
-    from meijin.search.growth import Tree
+    from meijin.search.mcts.tree import SearchTree
 
 LEAST = 8  # visits of a position worth writing down
 MOST_POSITIONS = 4096  # written or read for one search; those nearest the root
@@ -61,16 +61,16 @@ def gather(game: Game) -> Function:
     """
     play, hashed = game.play, keyer(game)
 
-    def kernel(tree: Any, states: Any, rows: Any, least: int, queue: Any, keys: Any) -> int:
+    def kernel(nodes: Any, states: Any, rows: Any, least: int, queue: Any, keys: Any) -> int:
         queue[0] = 0
         keys[0] = hashed(states[0], rows[0])
         n, at = 1, 0
         while at < n:
-            node = tree[queue[at]]
+            node = nodes[queue[at]]
             for child in range(node.first, node.first + node.count):
-                if tree[child].visits >= least and n < queue.shape[0]:
+                if nodes[child].visits >= least and n < queue.shape[0]:
                     copy(states[n : n + 1], states[at : at + 1])
-                    play(states[n], tree[child].move)
+                    play(states[n], nodes[child].move)
                     queue[n] = child
                     keys[n] = hashed(states[n], rows[n])
                     n += 1
@@ -80,17 +80,17 @@ def gather(game: Game) -> Function:
     return kernel
 
 
-def unfold(game: Game) -> Function:
+def open_level(game: Game) -> Function:
     """Expand the nodes `queue[at:end]`, whose positions are `states[at:end]`, and write their children's keys.
 
     Returns the place in `queue` where it stopped: at `end`, or before it for want of room in `keys` or in the tree.
     `states[-1]` is used to play in.
     """
-    turn, play, hashed, expand, branching = game.turn, game.play, keyer(game), expander(game), game.branching
+    turn, play, hashed, expand, branching = game.turn, game.play, keyer(game), make_expand(game), game.branching
     assert branching is not None
 
     def kernel(
-        tree: Any,
+        nodes: Any,
         info: Any,
         queue: Any,
         at: int,
@@ -107,17 +107,17 @@ def unfold(game: Game) -> Function:
         last = states.shape[0] - 1
         while at < end and filled + branching <= keys.shape[0]:
             i = queue[at]
-            tree[i].turn = turn(states[at])
+            nodes[i].turn = turn(states[at])
             counts[at] = 0
-            if tree[i].turn != OVER:
-                if tree[i].first < 0 and not expand(tree, info, i, states[at], rng, moves, probs):
+            if nodes[i].turn != OVER:
+                if nodes[i].first < 0 and not expand(nodes, info, i, states[at], rng, moves, probs):
                     break
-                for child in range(tree[i].first, tree[i].first + tree[i].count):
+                for child in range(nodes[i].first, nodes[i].first + nodes[i].count):
                     copy(states[last : last + 1], states[at : at + 1])
-                    play(states[last], tree[child].move)
+                    play(states[last], nodes[child].move)
                     keys[filled] = hashed(states[last], rows[last])
                     filled += 1
-                counts[at] = tree[i].count
+                counts[at] = nodes[i].count
             at += 1
         return at
 
@@ -130,11 +130,11 @@ def adopt(game: Game) -> Function:
     Children that are known move to the front, as those that were visited always stand there. Returns the new length
     of the queue, in which the positions follow.
     """
-    turn, play, score, refresh, seats = game.turn, game.play, game.score, refresher(game), game.seats
+    turn, play, score, seats = game.turn, game.play, game.score, game.seats
 
     def kernel(
-        tree: Any,
-        hot: Any,
+        nodes: Any,
+        stats: Any,
         queue: Any,
         at: int,
         end: int,
@@ -148,13 +148,13 @@ def adopt(game: Game) -> Function:
         k = 0
         for parent in range(at, end):
             i = queue[parent]
-            child = tree[i].first  # where the next one that is known goes
-            for own in range(tree[i].first, tree[i].first + counts[parent]):
+            child = nodes[i].first  # where the next one that is known goes
+            for own in range(nodes[i].first, nodes[i].first + counts[parent]):
                 if visits[k] > 0 and n < queue.shape[0]:
-                    move, prob = tree[own].move, tree[own].prob
-                    tree[own].move = tree[child].move
-                    tree[own].prob = tree[child].prob
-                    node = tree[child]
+                    move, prob = nodes[own].move, nodes[own].prob
+                    nodes[own].move = nodes[child].move
+                    nodes[own].prob = nodes[child].prob
+                    node = nodes[child]
                     node.move = move
                     node.prob = prob
                     copy(states[n : n + 1], states[parent : parent + 1])
@@ -168,8 +168,8 @@ def adopt(game: Game) -> Function:
                         score(states[n], scores)
                         for seat in range(seats):
                             node.total[seat] = scores[seat] * visits[k]
-                    if tree[i].turn != CHANCE:
-                        refresh(tree, hot, child, tree[i].turn)
+                    if nodes[i].turn != CHANCE:
+                        update_stats(nodes, stats, child, nodes[i].turn)
                     queue[n] = child
                     n += 1
                     child += 1
@@ -179,11 +179,11 @@ def adopt(game: Game) -> Function:
     return kernel
 
 
-class Recall:
+class Persistence:
     """Reads and writes the memory of one game for a search's trees."""
 
-    def __init__(self, game: Game, memory: Memory):
-        self.game, self.memory = game, memory
+    def __init__(self, game: Game, file: StatisticsFile):
+        self.game, self.file = game, file
         size = max(2, min(MOST_POSITIONS, MOST_BYTES // game.dtype.itemsize))
         self._states = game.states(size + 1)
         self._rows = words(self._states)
@@ -196,20 +196,23 @@ class Recall:
     def known(self, state: State) -> Stats | None:
         """What is remembered of a position."""
         word = self._key(state.record)
-        return self.memory.look_up([word]).get(word)
+        return self.file.look_up([word]).get(word)
 
     def _key(self, record: Any) -> int:
         self._states[0] = record
         return int(np.uint64(self.game.kernel(key)(self._states, self._rows)).astype(np.int64))  # as SQLite takes it
 
+    def close(self) -> None:
+        self.file.close()
+
     # ---- writing ----
 
-    def save(self, trees: list[Tree]) -> None:
+    def save(self, trees: list[SearchTree]) -> None:
         """Add to the memory what the trees have learned since they were last saved or begun."""
         news: dict[int, tuple[int, NDArray[np.float64]]] = {}
-        found: list[tuple[Tree, NDArray[np.int32]]] = []
+        found: list[tuple[SearchTree, NDArray[np.int32]]] = []
         for tree in trees:
-            self._states[0] = tree.states[0]
+            self._states[0] = tree.root
             n = self.game.kernel(gather)(tree.nodes, self._states[:-1], self._rows[:-1], LEAST, self._queue, self._keys)
             nodes = self._queue[:n].copy()
             found.append((tree, nodes))
@@ -221,7 +224,7 @@ class Recall:
                     total = node.total * (visits / node.visits) if node.proven else node.total - saved["total"]
                     before = news.get(signed, (0, np.zeros(self.game.seats)))
                     news[signed] = before[0] + visits, before[1] + total
-        self.memory.add({k: (visits, tuple(total.tolist())) for k, (visits, total) in news.items()})
+        self.file.add({k: (visits, tuple(total.tolist())) for k, (visits, total) in news.items()})
         for tree, nodes in found:
             nodes = nodes[tree.nodes["visits"][nodes] >= LEAST]
             for name in ("visits", "total"):
@@ -229,14 +232,14 @@ class Recall:
 
     # ---- reading ----
 
-    def load(self, trees: list[Tree]) -> int:
+    def load(self, trees: list[SearchTree]) -> int:
         """Begin trees that stand at one position with what is remembered of it and of what follows.
 
         Each gets its share of the visits, so that together they begin with all of them. Returns how many positions
         were known.
         """
-        root = self._key(trees[0].states[0])
-        stats = self.memory.look_up([root]).get(root)
+        root = self._key(trees[0].root)
+        stats = self.file.look_up([root]).get(root)
         if stats is None:
             return 0
         known: dict[int, Stats] = {root: stats}
@@ -245,25 +248,35 @@ class Recall:
             self._load(tree, root, known, share)
         return len(known)
 
-    def _load(self, tree: Tree, root: int, known: dict[int, Stats], share: _Share) -> None:
+    def _load(self, tree: SearchTree, root: int, known: dict[int, Stats], share: _Share) -> None:
         visits, totals = share.of(known[root])
         if visits == 0:
             return
-        self._states[0] = tree.states[0]
+        self._states[0] = tree.root
         self._queue[0] = 0
         node = tree.nodes[0]
         node.visits, node.total[:] = visits, totals
         at, end, looked = 0, 1, 0
         while at < end and looked < MOST_KEYS:  # level by level: all that follows from it is looked up at once
-            stop, filled = self._unfold(tree, at, end)
+            stop, filled = self._open_level(tree, at, end)
             keys: list[int] = self._branches[:filled].view(np.int64).tolist()
-            known.update(self.memory.look_up([word for word in dict.fromkeys(keys) if word not in known]))
+            known.update(self.file.look_up([word for word in dict.fromkeys(keys) if word not in known]))
             found, sums = np.zeros(filled, np.int64), np.zeros((filled, self.game.seats))
             for k, word in enumerate(keys):
                 if (stats := known.get(word)) is not None:
                     found[k], sums[k] = share.of(stats)
             n = self.game.kernel(adopt)(
-                tree.nodes, tree.hot, self._queue, at, stop, self._states, self._counts, found, sums, end, tree.scores
+                tree.nodes,
+                tree.arrays.stats,
+                self._queue,
+                at,
+                stop,
+                self._states,
+                self._counts,
+                found,
+                sums,
+                end,
+                tree.threads[0].scores,
             )
             looked += filled
             if stop < end:  # no room for more
@@ -273,17 +286,17 @@ class Recall:
         if not self.game.bounded:  # the spread of what is known, until playouts have shown more
             visited = tree.nodes[:used][tree.nodes["visits"][:used] > 0]
             means = visited["total"] / visited["visits"][:, None]
-            tree.bounds[:, 0], tree.bounds[:, 1] = means.min(0), means.max(0)
+            tree.arrays.bounds[:, 0], tree.arrays.bounds[:, 1] = means.min(0), means.max(0)
         for name in ("visits", "total"):
             tree.saved[name][:used] = tree.nodes[name][:used]
 
-    def _unfold(self, tree: Tree, at: int, end: int) -> tuple[int, int]:
+    def _open_level(self, tree: SearchTree, at: int, end: int) -> tuple[int, int]:
         """Where it stopped, and how many keys it found."""
-        stop, filled = at, 0
+        stop, filled, thread = at, 0, tree.threads[0]
         while True:
-            stop = self.game.kernel(unfold)(
+            stop = self.game.kernel(open_level)(
                 tree.nodes, tree.info, self._queue, stop, end, self._states, self._rows,
-                tree.rng, tree.moves, tree.probs, self._branches, self._counts, filled,
+                thread.rng, thread.moves, thread.probs, self._branches, self._counts, filled,
             )  # fmt: skip
             filled = int(self._counts[at:stop].sum())
             no_keys = filled + (self.game.branching or 0) > len(self._branches)

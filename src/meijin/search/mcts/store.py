@@ -28,7 +28,7 @@ _CHUNK = 500  # keys in one question; SQLite takes at least 999 values
 Stats = tuple[int, tuple[float, ...]]  # visits, sum of scores [seat]
 
 
-class Memory:
+class StatisticsFile:
     """The statistics of one game in a file, which is made if there is none.
 
     `rules` is any text that changes with the game's rules, such as a digest of them. Keys are 64-bit numbers that tell
