@@ -198,14 +198,17 @@ def default_planes(game: Game) -> tuple[Function, int]:
         mover = turn(s)
         if mover < 0:
             mover = 0
-        cells(s, out[0])  # the values, for a moment, in the first plane: no scratch memory on a GPU
-        for i in range(num_cells):
-            value = np.int64(out[0, i])
-            for k in range(count):
+        cells(s, out[count])  # the values, for a moment, in the plane after the pieces: no scratch memory on a GPU
+        for k in range(count):
+            for i in range(num_cells):
                 out[k, i] = 0.0
+        for i in range(num_cells):
+            value = np.int64(out[count, i])
             if value > 0:
                 out[table[mover, value], i] = 1.0
-            for k in range(seats):
-                out[count + k, i] = 1.0 if k == mover else 0.0
+        for k in range(seats):
+            mine = np.float32(k == mover)
+            for i in range(num_cells):
+                out[count + k, i] = mine
 
     return planes, count + seats

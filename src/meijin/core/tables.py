@@ -11,7 +11,7 @@ from meijin.core.errors import MeijinError
 Row = dict[str, Any]
 
 
-def frame(rows: Sequence[Row]) -> Any:
+def frame(rows: Sequence[Row] | dict[str, Any]) -> Any:
     """The rows as a pandas DataFrame."""
     try:
         import pandas
