@@ -10,7 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from meijin.agents.catalogue import agent_names as agent_names
     from meijin.agents.catalogue import build as build
+    from meijin.agents.check import check_agent as check_agent
     from meijin.arena.match import match as match
     from meijin.core import boards as boards
     from meijin.core import rng as rng
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from meijin.core.agent import Clock as Clock
     from meijin.core.agent import Limit as Limit
     from meijin.core.agent import MoveInfo as MoveInfo
+    from meijin.core.batch import States as States
+    from meijin.core.batch import simulate as simulate
     from meijin.core.boards import Board as Board
     from meijin.core.catalogue import game as game
     from meijin.core.catalogue import game_names as game_names
@@ -50,13 +54,17 @@ _PUBLIC = {
     "Piece": "core.pieces",
     "Range": "core.parameters",
     "State": "core.state",
+    "States": "core.batch",
     "Symmetry": "core.contract",
+    "agent_names": "agents.catalogue",
     "build": "agents.catalogue",
+    "check_agent": "agents.check",
     "check_game": "core.check",
     "game": "core.catalogue",
     "game_names": "core.catalogue",
     "make": "core.catalogue",
     "match": "arena.match",
+    "simulate": "core.batch",
 }
 _MODULES = ("boards", "rng")  # of meijin.core
 
@@ -74,15 +82,19 @@ __all__ = [
     "Piece",
     "Range",
     "State",
+    "States",
     "Symmetry",
+    "agent_names",
     "boards",
     "build",
+    "check_agent",
     "check_game",
     "game",
     "game_names",
     "make",
     "match",
     "rng",
+    "simulate",
 ]
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from meijin.core.compile import Function
+from meijin.core.compile import Function, inlined
 from meijin.core.errors import IllegalMove
 from meijin.core.game import OVER, Game
 from meijin.core.kernels import no_odds, playout
@@ -39,6 +39,7 @@ class Batch(NamedTuple):
     plies: Any  # int32: of the game under way
     lengths: Any  # int32: of the game that ended last
     mask: Any  # int8 [position, move]: 1 for a legal move
+    legal: Any  # int32 [position, branching]: the same as a list
     counts: Any  # int32: how many there are
     rngs: Any  # uint64 [position, 1]
     planes: Any  # float32 [position, plane, cell]
@@ -60,12 +61,13 @@ class Scratch(NamedTuple):
 
 def _make_settle(game: Game) -> Function:
     """Let chance move, begin a new game where one has ended, and list the moves."""
-    start, turn, legal, play, score = game.start, game.turn, game.legal, game.play, game.score
+    start, turn, list_moves, play, score = game.start, game.turn, game.legal, game.play, game.score
     odds, seats, num_moves = game.odds or no_odds, game.seats, game.num_moves
 
+    @inlined
     def settle(
-        i: int, states: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any, counts: Any,
-        rngs: Any, listed: Any, probs: Any, final: Any, rng: Any,
+        i: int, states: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any, legal: Any,
+        counts: Any, rngs: Any, listed: Any, probs: Any, final: Any, rng: Any,
     ) -> None:  # fmt: skip
         s = states[i]
         t = turn(s)
@@ -89,10 +91,11 @@ def _make_settle(game: Game) -> Function:
         turns[i] = t
         for move in range(num_moves):
             mask[i, move] = 0
-        n = legal(s, listed)
+        n = list_moves(s, listed)
         counts[i] = n
         for k in range(n):
             mask[i, listed[k]] = 1
+            legal[i, k] = listed[k]
 
     return settle
 
@@ -100,13 +103,14 @@ def _make_settle(game: Game) -> Function:
 def reset(game: Game) -> Function:
     start, settle = game.start, _make_settle(game)
 
+    @inlined
     def run(
         i: int, states: Any, moves: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any,
-        counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
+        legal: Any, counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
     ) -> None:  # fmt: skip
         start(states[i])
         plies[i] = 0
-        settle(i, states, turns, over, scores, plies, lengths, mask, counts, rngs, listed, probs, final, rng)
+        settle(i, states, turns, over, scores, plies, lengths, mask, legal, counts, rngs, listed, probs, final, rng)
 
     return run
 
@@ -114,13 +118,14 @@ def reset(game: Game) -> Function:
 def step(game: Game) -> Function:
     play, settle = game.play, _make_settle(game)
 
+    @inlined
     def run(
         i: int, states: Any, moves: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any,
-        counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
+        legal: Any, counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
     ) -> None:  # fmt: skip
         play(states[i], moves[i])
         plies[i] += 1
-        settle(i, states, turns, over, scores, plies, lengths, mask, counts, rngs, listed, probs, final, rng)
+        settle(i, states, turns, over, scores, plies, lengths, mask, legal, counts, rngs, listed, probs, final, rng)
 
     return run
 
@@ -130,9 +135,10 @@ def look(game: Game) -> Function:
     rule = game.planes
     assert rule is not None  # Game fills in a default
 
+    @inlined
     def run(
         i: int, states: Any, moves: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any,
-        counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
+        legal: Any, counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
     ) -> None:  # fmt: skip
         rule(states[i], planes[i])
 
@@ -142,18 +148,14 @@ def look(game: Game) -> Function:
 def draw(game: Game) -> Function:
     """A random one of the legal moves."""
 
+    @inlined
     def run(
         i: int, states: Any, moves: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any,
-        counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
+        legal: Any, counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
     ) -> None:  # fmt: skip
         rng[0] = rngs[i, 0]
-        left = below(rng, counts[i])
+        moves[i] = legal[i, below(rng, counts[i])]
         rngs[i, 0] = rng[0]
-        move = 0
-        while mask[i, move] == 0 or left > 0:
-            left -= mask[i, move]
-            move += 1
-        moves[i] = move
 
     return run
 
@@ -162,9 +164,10 @@ def finish(game: Game) -> Function:
     """Play a random game from the start to its end."""
     start, score, run_out, seats = game.start, game.score, playout(game), game.seats
 
+    @inlined
     def run(
         i: int, states: Any, moves: Any, turns: Any, over: Any, scores: Any, plies: Any, lengths: Any, mask: Any,
-        counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
+        legal: Any, counts: Any, rngs: Any, planes: Any, listed: Any, probs: Any, final: Any, rng: Any,
     ) -> None:  # fmt: skip
         s = states[i]
         start(s)
@@ -186,11 +189,11 @@ def _on_cpu(maker: Callable[[Game], Function]) -> Callable[[Game], Function]:
         run = maker(game)
 
         def kernel(batch: Any, scratch: Any, first: int, end: int) -> None:
-            states, moves, turns, over, scores, plies, lengths, mask, counts, rngs, planes = batch
+            states, moves, turns, over, scores, plies, lengths, mask, legal, counts, rngs, planes = batch
             listed, probs, final, rng = scratch
             for i in range(first, end):
                 run(
-                    i, states, moves, turns, over, scores, plies, lengths, mask, counts, rngs, planes,
+                    i, states, moves, turns, over, scores, plies, lengths, mask, legal, counts, rngs, planes,
                     listed, probs, final, rng,
                 )  # fmt: skip
 
@@ -209,9 +212,9 @@ def _on_gpu(maker: Callable[[Game], Function]) -> Callable[[Game], Function]:
 
         def one(arrays: Any, i: int) -> None:
             batch, scratch = arrays
-            states, moves, turns, over, scores, plies, lengths, mask, counts, rngs, planes = batch
+            states, moves, turns, over, scores, plies, lengths, mask, legal, counts, rngs, planes = batch
             run(
-                i, states, moves, turns, over, scores, plies, lengths, mask, counts, rngs, planes,
+                i, states, moves, turns, over, scores, plies, lengths, mask, legal, counts, rngs, planes,
                 scratch.moves[i], scratch.probs[i], scratch.scores[i], scratch.rng[i],
             )  # fmt: skip
 
@@ -256,6 +259,7 @@ class _Driver:
             plies=zeros(np.int32, count),
             lengths=zeros(np.int32, count),
             mask=zeros(np.int8, count, game.num_moves),
+            legal=zeros(np.int32, count, game.branching or 1),
             counts=zeros(np.int32, count),
             rngs=self.placed(streams(seed, count)),
             planes=zeros(np.float32, 1, 1, 1),

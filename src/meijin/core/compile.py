@@ -23,11 +23,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
 
 #: False with MEIJIN_JIT=0: every kernel runs as plain Python, for debuggers and coverage.
 JIT = os.environ.get("MEIJIN_JIT", "1") != "0"
@@ -83,6 +84,8 @@ def digest(fn: types.FunctionType, versions: bool = True) -> str:
             seen.add(id(value))
             feed_code(value.__code__)
             feed(value.__defaults__)
+            if getattr(value, "inlined", False):
+                sha.update(b"inlined")
             names = {name for code in _codes(value.__code__) for name in code.co_names}
             for name, inner in reached(value).items():
                 sha.update(f"|{name}=".encode())
@@ -172,7 +175,7 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            found = numba.njit(nogil=True, error_model="numpy")(copy)
+            found = numba.njit(nogil=True, error_model="numpy", forceinline=getattr(fn, "inlined", False))(copy)
         except BaseException:
             del _twins[fn]
             raise
@@ -181,6 +184,12 @@ def twin(fn: types.FunctionType) -> Any:
                 cell.cell_contents = found
         _twins[fn] = found
     return found
+
+
+def inlined(fn: F) -> F:
+    """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
+    fn.inlined = True  # type: ignore[attr-defined]
+    return fn
 
 
 class _DiskCache:

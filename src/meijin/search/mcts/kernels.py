@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meijin.core import compile as compiling
-from meijin.core.compile import Function
+from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds, playout
 from meijin.core.rng import below
@@ -107,6 +107,7 @@ def make_expand(game: Game) -> Function:
     """`expand(nodes, info, i, s, rng, moves, probs)`: give node `i`, at position `s`, its children; False: no room."""
     legal, odds, clear = game.legal, game.odds or no_odds, make_clear(game)
 
+    @inlined
     def expand(nodes: Any, info: Any, i: int, s: Any, rng: Any, moves: Any, probs: Any) -> bool:
         chance = nodes[i].turn == CHANCE
         n = odds(s, moves, probs) if chance else legal(s, moves)
@@ -183,6 +184,7 @@ def make_evaluate(game: Game, options: Options) -> Function:
     finish = make_finish(game, options.playout, rave)
     fast = options.playout == "random" and not rave
 
+    @inlined
     def evaluate(states: Any, rng: Any, moves: Any, probs: Any, scores: Any, sums: Any, last: Any, stamp: int) -> None:
         here, room = states[HERE : HERE + 1], states[ROOM : ROOM + 1]
         s = states[HERE]
@@ -213,6 +215,7 @@ def make_open(game: Game, options: Options) -> Function:
     expand, order = make_expand(game), make_order(game)
     rave, widens = options.rave > 0, options.widening is not None
 
+    @inlined
     def open_node(
         nodes: Any, stats: Any, info: Any, i: int, states: Any, rng: Any, moves: Any, probs: Any, scores: Any
     ) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from meijin.core.compile import Function
+from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy
 from meijin.core.rng import uniform
@@ -40,6 +40,7 @@ def make_select(game: Game, options: Options = PLAIN) -> Function:
     if options.rave or options.widening:
         return _select_with_options(game, options)
 
+    @inlined
     def select(nodes: Any, stats: Any, i: int, c: float, bounds: Any, rng: Any) -> int:
         node = nodes[i]
         first, n, seat = node.first, node.count, node.turn
@@ -77,6 +78,7 @@ def _select_with_options(game: Game, options: Options) -> Function:
     rave, widens = options.rave, options.widening is not None
     factor, exponent = options.widening or (1.0, 1.0)
 
+    @inlined
     def select(nodes: Any, stats: Any, i: int, c: float, bounds: Any, rng: Any) -> int:
         node = nodes[i]
         first, n, seat = node.first, node.count, node.turn
