@@ -214,7 +214,7 @@ def test_a_game_is_played_within_its_clock() -> None:
     """By the arithmetic alone: what each move may take adds up to less than there was."""
     left, spent = 10.0, 0.0
     for ply in range(200):
-        share = Clock(left).share(max(1, 30 - ply))
+        share = Clock(max(0.0, left)).share(max(1, 30 - ply))
         left, spent = left - share, spent + share
         assert left >= -0.001 * ply  # once nothing is left, a move still takes a moment
     assert spent < 10.2
