@@ -13,7 +13,7 @@ from meijin.core.rng import below, stream
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
 from meijin.search.forest.driver import memory
-from meijin.search.forest.scale import by_chance, scaler, unscaled
+from meijin.search.forest.scale import by_chance, make_scale, unscaled
 from meijin.search.solvers import solver_for
 
 
@@ -29,7 +29,7 @@ def test_a_large_forest_fits_in_two_gibibytes() -> None:
 @pytest.mark.parametrize("name, scores", [("othello", [-1, 0, 1]), ("cube", [0, 0.5, 1]), ("2048", [0, 7, 20000, 3e6])])
 def test_scores_and_values(name: str, scores: list[float]) -> None:
     game = make(name)
-    scaled = scaler(game)
+    scaled = make_scale(game)
     values = [scaled(score) for score in scores]
     assert [unscaled(game, value) for value in values] == pytest.approx(scores)
     assert values == sorted(values)
@@ -63,7 +63,7 @@ def test_what_is_proven_is_true(gumbel: bool) -> None:
     forest = Forest(game, 64, Settings(simulations=400, gumbel=gumbel))
     forest.restart(roots)
     for _ in range(402):
-        forest.step()
+        forest.steps()
     assert forest.finished
     proven, solver = 0, solver_for(game)
     assert solver is not None
@@ -101,7 +101,7 @@ def test_a_choice_that_is_the_same_to_its_mover_proves_nothing() -> None:
         records[i] = state.record
     forest.restart(records)
     for _ in range(1002):
-        forest.step()
+        forest.steps()
     proven = 0
     for i, state in enumerate(roots):
         node = forest.arrays.nodes[i, 0]

@@ -28,7 +28,7 @@ from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
 from meijin.learning.zero.opinion import Opinion  # noqa: E402
 from meijin.learning.zero.searching import RawNet  # noqa: E402
 from meijin.search.forest import Forest, Settings, layout  # noqa: E402
-from meijin.search.forest.choice import halving_table  # noqa: E402
+from meijin.search.forest.selection import halving_table  # noqa: E402
 
 SMALL = NetConfig(blocks=1, channels=8, policy_channels=4, value_channels=2, value_hidden=8)
 GAME = "tic_tac_toe"
@@ -214,15 +214,15 @@ def test_noise_is_mixed_in_once_a_move() -> None:
     game = make(GAME)
     settings = Settings(simulations=32, alpha=0.3, noise=0.25, temperature=1.0, warm=4)
     forest = Forest(game, 4, settings, selfplay=True, slots=64, seed=2)  # a net without opinions: all priors equal
-    forest.step()
-    forest.step()  # the root's answer has come, and a simulation is under way
+    forest.steps()
+    forest.steps()  # the root's answer has come, and a simulation is under way
     assert (forest.arrays.info[:, layout.READY] == 1).all()
     first = forest.arrays.edges[:, :9]["prior"].copy()
     assert first.sum(1) == pytest.approx(np.ones(4), abs=1e-5)
     assert (first >= 0.75 / 9 - 1e-6).all() and first.std() > 0.01
     assert not np.allclose(first[0], first[1])
     for _ in range(10):
-        forest.step()
+        forest.steps()
     assert np.array_equal(first, forest.arrays.edges[:, :9]["prior"])
 
 

@@ -166,7 +166,7 @@ def test_a_run_resumes_on_a_gpu(tmp_path: Path) -> None:
     [
         {"search.random_plies": -5},
         {"search.fast_simulations": -1},
-        {"search.patience": -1},
+        {"search.free_simulations": -1},
         {"evaluation.simulations": 0},
         {"warm.games": -1},
         {"net": {"size": 5}},

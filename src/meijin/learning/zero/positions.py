@@ -20,7 +20,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.learning.zero.checkpoint import write_whole
 from meijin.search.forest import Forest, layout
-from meijin.search.forest.packing import packer, packing
+from meijin.search.forest.packing import make_pack, packing
 from meijin.search.forest.scale import scaler
 
 UNKNOWN = -2  # in `owners`: the game was cut short or resigned, so nobody knows
@@ -240,7 +240,7 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
 
 
 def _packs(game: Game) -> Function:
-    pack = packer(game)
+    pack = make_pack(game)
 
     def kernel(x: Any, bits: Any, numbers: Any) -> Any:
         return pack(x, bits, numbers)

@@ -18,8 +18,6 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import no_odds, picker
 from meijin.core.rng import below, uniform
 from meijin.core.rng import choose as draw
-from meijin.search.forest.choice import TINY, by_improvement, by_proof, by_visits, gumbel, puct
-from meijin.search.forest.grow import answerer, clear, descender, rerooter, viewer
 from meijin.search.forest.layout import (
     BEGAN,
     CAP,
@@ -30,6 +28,7 @@ from meijin.search.forest.layout import (
     EVALUATIONS,
     FAULT,
     FINISHED,
+    FREE_SIMULATIONS,
     FULL,
     GAMES,
     HURRY,
@@ -39,7 +38,6 @@ from meijin.search.forest.layout import (
     MOVER,
     NODES,
     PAST,
-    PATIENCE,
     PENDING,
     PLAYS_ON,
     PLIES,
@@ -65,12 +63,14 @@ from meijin.search.forest.layout import (
     WHEN,
     WRONGED,
 )
-from meijin.search.forest.packing import packer
-from meijin.search.forest.roots import mover, preparer
-from meijin.search.forest.scale import scaler
+from meijin.search.forest.packing import make_pack
+from meijin.search.forest.roots import make_choose_move, make_prepare
+from meijin.search.forest.scale import make_scale
+from meijin.search.forest.selection import TINY, by_improvement, by_proof, by_visits, gumbel, puct
+from meijin.search.forest.tree import clear, make_expand, make_reroot, make_select, make_view
 
 
-def beginner(game: Game) -> Function:
+def make_begin(game: Game) -> Function:
     """`begin(f, i)`: a new game in tree i, after random plies in the share of games that ask for it."""
     start, turn, play, odds, pick = game.start, game.turn, game.play, game.odds or no_odds, picker(game)
     seats = game.seats
@@ -104,14 +104,14 @@ def beginner(game: Game) -> Function:
     return begin
 
 
-def finisher(game: Game, by_gumbel: bool) -> Function:
+def make_finish(game: Game, by_gumbel: bool) -> Function:
     """`finish(f, i)`: the search of tree i is done: write it down, move, and set up the next root."""
     turn, play, score, odds, planes = game.turn, game.play, game.score, game.odds or no_odds, game.planes
     assert planes is not None
-    seats, scaled = game.seats, scaler(game)
-    pack, reroot, begin, seen = packer(game), rerooter(game), beginner(game), viewer(game)
+    seats, scaled = game.seats, make_scale(game)
+    pack, reroot, begin, seen = make_pack(game), make_reroot(game), make_begin(game), make_view(game)
     target = by_improvement(game) if by_gumbel else by_visits(game)
-    pick = mover(game, by_gumbel)
+    pick = make_choose_move(game, by_gumbel)
     owners, owned = game.owners or _no_owners, game.owners is not None
     two = game.seats == 2 and game.bounded  # whoever resigns loses, and the other wins
 
@@ -258,22 +258,22 @@ def _rest(f: Any, i: int) -> bool:
 
 
 @cache
-def stepper(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
+def step_with(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
     """The maker of `step(f, i)` with this search, in self-play or for one position that is given."""
 
     def step(game: Game) -> Function:
         planes = game.planes
         assert planes is not None
-        answer = answerer(game)
-        descend = descender(game, gumbel(game) if by_gumbel else puct(game))
-        prepare = preparer(game, by_gumbel)
-        finish = finisher(game, by_gumbel) if selfplay else _rest
+        expand = make_expand(game)
+        select = make_select(game, gumbel(game) if by_gumbel else puct(game))
+        prepare = make_prepare(game, by_gumbel)
+        finish = make_finish(game, by_gumbel) if selfplay else _rest
 
         def run(f: Any, i: int) -> None:
             info, nodes, edges = f.info[i], f.nodes[i], f.edges[i]
             here = f.here[i : i + 1]
             if info[WAITS]:
-                answer(
+                expand(
                     nodes,
                     edges,
                     info,
@@ -288,7 +288,7 @@ def stepper(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
                 f.stats[i, EVALUATIONS] += 1
                 if info[DEPTH] > 0:  # looking at the root is no simulation
                     f.stats[i, SIMULATIONS] += 1
-            for _ in range(np.int64(f.options[PATIENCE])):
+            for _ in range(np.int64(f.options[FREE_SIMULATIONS])):
                 if info[NODES] > 0 and not info[READY]:
                     prepare(nodes, edges, info, f.options, f.noise[i], f.rng[i])
                 while info[NODES] > 0 and (
@@ -298,7 +298,7 @@ def stepper(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
                         return
                     if info[NODES] > 0:  # the tree was kept, and may be large enough already
                         prepare(nodes, edges, info, f.options, f.noise[i], f.rng[i])
-                asks = descend(
+                asks = select(
                     nodes,
                     edges,
                     info,
@@ -327,9 +327,9 @@ def stepper(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
     return step
 
 
-def begins(game: Game) -> Function:
+def new_game(game: Game) -> Function:
     """`run(f, i)`: a new game in tree i."""
-    begin = beginner(game)
+    begin = make_begin(game)
 
     def run(f: Any, i: int) -> None:
         begin(f, i)
@@ -338,7 +338,7 @@ def begins(game: Game) -> Function:
     return run
 
 
-def settles(game: Game) -> Function:
+def forget(game: Game) -> Function:
     """`run(f, i)`: forget tree i, whose root has been set by hand."""
 
     def run(f: Any, i: int) -> None:
@@ -347,9 +347,9 @@ def settles(game: Game) -> Function:
     return run
 
 
-def follows(game: Game) -> Function:
+def follow(game: Game) -> Function:
     """`run(f, i, move)`: go on from a move or outcome in tree i with what is below it; the caller sets the record."""
-    reroot = rerooter(game)
+    reroot = make_reroot(game)
 
     def run(f: Any, i: int, move: int) -> None:
         f.info[i, READY] = 0

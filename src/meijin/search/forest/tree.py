@@ -1,4 +1,4 @@
-"""What happens to one tree: a simulation goes down to a position that the net must see, its answer goes up again."""
+"""The steps of one tree: select a leaf, expand it with the net's answer, back its value up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import no_odds
 from meijin.core.rng import choose as draw
 from meijin.core.rng import uniform
-from meijin.search.forest.choice import by_odds
 from meijin.search.forest.layout import (
     DEEPEST,
     DEPTH,
@@ -25,7 +24,8 @@ from meijin.search.forest.layout import (
     STORED,
     WAITS,
 )
-from meijin.search.forest.scale import scaler
+from meijin.search.forest.scale import make_scale
+from meijin.search.forest.selection import by_odds
 
 
 def clear(info: Any, bounds: Any) -> None:
@@ -42,11 +42,11 @@ def clear(info: Any, bounds: Any) -> None:
         bounds[k, 1] = -math.inf
 
 
-def grower(game: Game) -> Function:
-    """`add(nodes, edges, info, path, turn, count)`: a node at the end of the path with that many edges, or -1."""
+def make_add_node(game: Game) -> Function:
+    """`add_node(nodes, edges, info, path, turn, count)`: a node at the end of the path with that many edges, or -1."""
     seats = game.seats
 
-    def add(nodes: Any, edges: Any, info: Any, path: Any, turn: int, count: int) -> int:
+    def add_node(nodes: Any, edges: Any, info: Any, path: Any, turn: int, count: int) -> int:
         i, first = info[NODES], info[EDGES]
         if i >= nodes.shape[0] or first + count > edges.shape[0]:
             return -1
@@ -69,14 +69,14 @@ def grower(game: Game) -> Function:
             edges[path[info[DEPTH] - 1, 1]].child = i
         return i
 
-    return add
+    return add_node
 
 
-def raiser(game: Game) -> Function:
-    """`up(nodes, edges, info, path, values, bounds)`: add the value vector to every edge of the path."""
+def make_backup(game: Game) -> Function:
+    """`backup(nodes, edges, info, path, values, bounds)`: add the value vector to every edge of the path."""
     seats, bounded = game.seats, game.bounded
 
-    def up(nodes: Any, edges: Any, info: Any, path: Any, values: Any, bounds: Any) -> None:
+    def backup(nodes: Any, edges: Any, info: Any, path: Any, values: Any, bounds: Any) -> None:
         for d in range(info[DEPTH]):
             nodes[path[d, 0]].visits += 1
             edge = edges[path[d, 1]]
@@ -91,7 +91,7 @@ def raiser(game: Game) -> Function:
                 bounds[k, 0] = min(bounds[k, 0], values[k])
                 bounds[k, 1] = max(bounds[k, 1], values[k])
 
-    return up
+    return backup
 
 
 def divided(edges: Any, first: int, end: int, seat: int, values: Any) -> bool:
@@ -104,7 +104,7 @@ def divided(edges: Any, first: int, end: int, seat: int, values: Any) -> bool:
     return False
 
 
-def prover(game: Game) -> Function:
+def make_prove(game: Game) -> Function:
     """`prove(nodes, edges, info, path, values)`: the last edge of the path is worth exactly this: what follows?"""
     seats, highest = game.seats, 1.0 - 1e-6 if game.bounded else math.inf  # scaled
 
@@ -144,7 +144,7 @@ def prover(game: Game) -> Function:
     return prove
 
 
-def viewer(game: Game) -> Function:
+def make_view(game: Game) -> Function:
     """`seen(seat, move)`: the move's number as that seat sees it, which is how nets number moves."""
     if game.views is None:
 
@@ -161,12 +161,12 @@ def viewer(game: Game) -> Function:
     return seen
 
 
-def answerer(game: Game) -> Function:
-    """`answer(...)`: take the net's word for the position in `here`: its node, its priors, and its value upwards."""
+def make_expand(game: Game) -> Function:
+    """`expand(...)`: the node of the position in `here` with the net's priors, and its value backed up."""
     turn, legal, seats = game.turn, game.legal, game.seats
-    add, up, seen = grower(game), raiser(game), viewer(game)
+    add_node, backup, seen = make_add_node(game), make_backup(game), make_view(game)
 
-    def answer(
+    def expand(
         nodes: Any,
         edges: Any,
         info: Any,
@@ -184,7 +184,7 @@ def answerer(game: Game) -> Function:
             values[(mover + k) % seats] = outlook[k]
         if info[STORED]:
             n = legal(s, moves)
-            i = add(nodes, edges, info, path, mover, n)
+            i = add_node(nodes, edges, info, path, mover, n)
             if i >= 0:
                 nodes[i].value = values[mover]
                 first, highest, whole = nodes[i].first, np.float32(-math.inf), np.float32(0.0)
@@ -201,10 +201,10 @@ def answerer(game: Game) -> Function:
                 for k in range(n):
                     edges[first + k].logit -= offset
                     edges[first + k].prior *= factor
-        up(nodes, edges, info, path, values, bounds)
+        backup(nodes, edges, info, path, values, bounds)
         info[WAITS] = 0
 
-    return answer
+    return expand
 
 
 def copy_words(dst: Any, src: Any) -> None:
@@ -226,15 +226,21 @@ def copy_words(dst: Any, src: Any) -> None:
         dst[i] = src[i]
 
 
-def descender(game: Game, choose: Function) -> Function:
-    """`descend(...)`: one simulation down to a position for the net (True) or to the end of the game (False).
+def make_select(game: Game, choose_edge: Function) -> Function:
+    """`select(...)`: one simulation from the root to a position for the net (True) or to the end of the game (False).
 
-    At the end of the game its scores have gone up already.
+    At the end of the game its scores have been backed up already.
     """
     turn, play, score, odds = game.turn, game.play, game.score, game.odds or no_odds
-    seats, scaled, add, up, prove = game.seats, scaler(game), grower(game), raiser(game), prover(game)
+    seats, scaled, add_node, backup, prove = (
+        game.seats,
+        make_scale(game),
+        make_add_node(game),
+        make_backup(game),
+        make_prove(game),
+    )
 
-    def descend(
+    def select(
         nodes: Any,
         edges: Any,
         info: Any,
@@ -264,14 +270,14 @@ def descender(game: Game, choose: Function) -> Function:
                 score(s, scores)
                 for k in range(seats):
                     values[k] = scaled(scores[k])
-                up(nodes, edges, info, path, values, bounds)
+                backup(nodes, edges, info, path, values, bounds)
                 if info[STORED]:
                     prove(nodes, edges, info, path, values)
                 return False
             if i == NONE and t == CHANCE:  # chance needs no net: its node is made on the way
                 n = odds(s, moves, probs)
                 if info[STORED]:
-                    i = add(nodes, edges, info, path, t, n)
+                    i = add_node(nodes, edges, info, path, t, n)
                 if i == NONE:
                     info[STORED] = 0  # no room: the rest of this path leaves no trace
                     play(s, moves[draw(rng, probs, n)])
@@ -288,22 +294,22 @@ def descender(game: Game, choose: Function) -> Function:
             if t == CHANCE:
                 e = by_odds(nodes, edges, i)
             else:
-                e = choose(nodes, edges, i, info, options, noise, table, weights, bounds)
+                e = choose_edge(nodes, edges, i, info, options, noise, table, weights, bounds)
             path[info[DEPTH], 0] = i
             path[info[DEPTH], 1] = e
             info[DEPTH] += 1
             if edges[e].proven:
                 for k in range(seats):
                     values[k] = edges[e].total[k] / edges[e].visits
-                up(nodes, edges, info, path, values, bounds)
+                backup(nodes, edges, info, path, values, bounds)
                 return False
             play(s, edges[e].move)
             i = edges[e].child
 
-    return descend
+    return select
 
 
-def rerooter(game: Game) -> Function:
+def make_reroot(game: Game) -> Function:
     """`reroot(nodes, edges, info, move)`: keep the tree below the root's edge of that move; False: there is none.
 
     Nodes and edges move down in their order, which never overtakes what is still to be read.

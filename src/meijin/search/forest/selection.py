@@ -25,7 +25,7 @@ TINY = 1e-9
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
-def normaliser(game: Game) -> Function:
+def make_normalise(game: Game) -> Function:
     """`level(value, seat, bounds)`: a value on the scale by which moves are compared, [-1, 1]."""
     if game.bounded:
 
@@ -61,7 +61,7 @@ def by_odds(nodes: Any, edges: Any, i: int) -> int:
 
 def puct(game: Game) -> Function:
     """`choose(nodes, edges, i, info, options, noise, table, weights, bounds)`: the edge with the highest bound."""
-    level = normaliser(game)
+    level = make_normalise(game)
 
     def choose(
         nodes: Any,
@@ -101,7 +101,7 @@ def puct(game: Game) -> Function:
     return choose
 
 
-def completer(game: Game) -> Function:
+def make_complete_values(game: Game) -> Function:
     """`complete(nodes, edges, i, options, bounds)`: what Gumbel's rules need to know of node i, in one look.
 
     - the value of a move not visited yet, as its visited siblings suggest (the completed Q of the paper);
@@ -110,7 +110,7 @@ def completer(game: Game) -> Function:
     - the highest value, completed ones included;
     - the likeliest move that was not visited, or NONE.
     """
-    level = normaliser(game)
+    level = make_normalise(game)
 
     def complete(nodes: Any, edges: Any, i: int, options: Any, bounds: Any) -> tuple[float, float, float, float, int]:
         node = nodes[i]
@@ -139,12 +139,12 @@ def completer(game: Game) -> Function:
     return complete
 
 
-def improver(game: Game) -> Function:
+def make_improve(game: Game) -> Function:
     """`improve(nodes, edges, i, options, weights, bounds)`: Gumbel's improved policy of node i, in `weights`.
 
     The prior, tilted by the values of the moves. Until normalised, weights are logarithms: returns their maximum.
     """
-    level, complete = normaliser(game), completer(game)
+    level, complete = make_normalise(game), make_complete_values(game)
 
     def improve(nodes: Any, edges: Any, i: int, options: Any, weights: Any, bounds: Any) -> float:
         seat, first = nodes[i].turn, nodes[i].first
@@ -174,7 +174,7 @@ def gumbel(game: Game) -> Function:
 
     Of the moves not visited only the likeliest can be next, and together they weigh what the visited ones leave.
     """
-    level, complete = normaliser(game), completer(game)
+    level, complete = make_normalise(game), make_complete_values(game)
 
     def choose(
         nodes: Any,
@@ -282,7 +282,7 @@ def by_visits(game: Game) -> Function:
     Refuted moves get nothing. With forced playouts, those that PUCT would not have made on its own are taken away, so
     that exploring leaves no trace in what is learned.
     """
-    level = normaliser(game)
+    level = make_normalise(game)
 
     def target(nodes: Any, edges: Any, options: Any, weights: Any, bounds: Any) -> None:
         node = nodes[0]
@@ -321,7 +321,7 @@ def by_visits(game: Game) -> Function:
 
 def by_improvement(game: Game) -> Function:
     """`target(...)` as `by_visits`: Gumbel's improved policy."""
-    improve = improver(game)
+    improve = make_improve(game)
 
     def target(nodes: Any, edges: Any, options: Any, weights: Any, bounds: Any) -> None:
         highest = improve(nodes, edges, 0, options, weights, bounds)
