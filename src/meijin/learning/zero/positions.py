@@ -21,7 +21,7 @@ from meijin.core.game import Game
 from meijin.learning.zero.checkpoint import write_whole
 from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import make_pack, packing
-from meijin.search.forest.scale import scaler
+from meijin.search.forest.scale import make_scale
 
 UNKNOWN = -2  # in `owners`: the game was cut short or resigned, so nobody knows
 
@@ -192,7 +192,7 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
     from meijin.core.state import State
 
     width = policy_width(game, width)
-    scaled, pack = scaler(game), game.kernel(_packs)
+    scaled, pack = make_scale(game), game.kernel(_packs)
     look, form = game.kernel(kernels.planes), packing(game)
     planes = np.zeros((game.num_planes or 0, form.cells), np.float32)
     bits: list[Any] = []
