@@ -18,7 +18,7 @@ from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.nets.evaluator import CpuEvaluator, Runner  # noqa: E402
 from meijin.learning.nets.weights import Weights  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
-from test_nets import GAMES, POOLED, SMALL, answers, lively, planes_of  # noqa: E402
+from test_nets import GAMES, POOLED, SMALL, answers, lively, one_thread_one_seed, planes_of  # noqa: E402, F401
 
 # What float32 keeps of sums of a few hundred terms, with what Winograd's transforms take away from it: seven digits and
 # a bit, of which two are lost in the worst case. Measured: below 1e-5 for all games.
@@ -28,11 +28,6 @@ NEAR = 5e-5
 def agree(one, other):
     for a, b in zip(one, other, strict=True):
         assert np.abs(a - b).max() <= NEAR * (1 + np.abs(a).max())
-
-
-@pytest.fixture(autouse=True)
-def one_seed():
-    torch.manual_seed(1)
 
 
 ODD = NetConfig(blocks=3, channels=20, policy_channels=5, value_channels=3, value_hidden=17)

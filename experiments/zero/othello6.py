@@ -35,7 +35,7 @@ from meijin.learning.zero.run import Run
 from meijin.search.forest import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from selfplay_cpu import PeerNet, Plain
+from selfplay_cpu import InPyTorch, PeerNet
 
 GAME = "othello(size=6)"
 PEER = "alpha-zero-general's layers"
@@ -88,7 +88,7 @@ def player(net: Net | PeerNet, batch: int, simulations: int) -> BatchSearch:
     if isinstance(net, Net):
         return BatchSearch(net, batch, settings)
     searcher = BatchSearch(Net(net.game, NetConfig(1, 8)), batch, settings)
-    searcher.worker.evaluator = Plain(net, searcher.worker.evaluator)  # type: ignore[assignment]
+    searcher.worker.evaluator = InPyTorch(net, searcher.worker.evaluator)  # type: ignore[assignment]
     return searcher
 
 

@@ -50,7 +50,7 @@ class Code(NamedTuple):
 
 
 @cache
-def forward(lanes: int = 0) -> Function:
+def forward(lanes: int) -> Function:
     """`run(code, memory, starts, steps, live, count, chunk)`: evaluate the first `count` positions, chunk by chunk.
 
     `starts` is used up: it ends behind the last position. `live` is room for one operation.

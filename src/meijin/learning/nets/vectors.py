@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.core.compile import JIT, Function
+from meijin.learning.nets import winograd
 from meijin.learning.nets.winograd import SIZES, matrices
 
 PANEL = 2  # vectors per row of a register tile
@@ -27,6 +28,8 @@ ARRAYS = ("memory", "weights")  # arguments of the emitted functions that are ar
 
 
 class Vectors(NamedTuple):
+    """The three functions for one width of vectors."""
+
     lanes: int
     #: memory[c + r * ldc + :panel] = memory[a + r * lda + :k] @ weights[b + :k * panel] for r below `rows`;
     #: called as strip(memory, a, lda, weights, b, c, ldc, k, rows).
@@ -178,18 +181,16 @@ class _Writer:
         return [self.combine(right, list(row)) for row in zip(*columns, strict=True)]
 
     def cases(self, value: Any, choices: dict[int, Callable[[], None]]) -> None:
-        """One of several pieces of code, by a number that must be one of these."""
+        """One of several pieces of code, by a number."""
         builder = self.builder
-        never, end = builder.append_basic_block("never"), builder.append_basic_block("end")
-        switch = builder.switch(value, never)
+        end = builder.append_basic_block("end")
+        switch = builder.switch(value, end)
         for number, write in choices.items():
             block = builder.append_basic_block(f"case{number}")
             switch.add_case(self.int(number), block)
             builder.position_at_end(block)
             write()
             builder.branch(end)
-        builder.position_at_end(never)
-        builder.unreachable()
         builder.position_at_end(end)
 
 
@@ -198,8 +199,9 @@ def _emitted(lanes: int) -> tuple[Function, Function, Function]:
     from numba.extending import intrinsic
 
     size = types.intp
-    # Compiled code is cached under the names of what it calls: let an edit of this file be another name.
-    version = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    # Compiled code is cached under the names of what it calls: with other sources they have other names.
+    sources = (Path(__file__), Path(winograd.__file__))
+    version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
     def made(write: Callable[..., None]) -> Any:
         """A Numba intrinsic with the arguments of `write`: arrays are named so there, the others are whole numbers."""
