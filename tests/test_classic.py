@@ -358,11 +358,11 @@ def test_nothing_imports_torch_before_it_is_needed() -> None:
         "import sys; import meijin; from meijin.agents.catalogue import agents; agents.names();"
         "from meijin.learning.classic import ClassicConfig, train; ClassicConfig();"
         "assert 'torch' not in sys.modules; sys.modules['torch'] = None\n"
-        "try: meijin.build('policy(\"x\")')\n"
+        "try: train(meijin.make('tic_tac_toe'), ClassicConfig(), 'x')\n"
         "except meijin.MeijinError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'meijin[nn]'" in done.stdout, done.stderr
+    assert "pip install torch safetensors" in done.stdout, done.stderr
 
 
 def test_a_net_with_the_shape_of_its_config() -> None:

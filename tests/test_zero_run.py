@@ -21,15 +21,16 @@ pytest.importorskip("safetensors")
 from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero import checkpoint, matches, sources, tensorboard  # noqa: E402
+from meijin.learning.zero.batch_search import BatchSearch  # noqa: E402
 from meijin.learning.zero.config import ZeroConfig  # noqa: E402
 from meijin.learning.zero.learner import Diverged  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions, Symmetries, Unpacker, imitated  # noqa: E402
 from meijin.learning.zero.presets import PRESETS, finish_in, preset  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
 from meijin.learning.zero.run import Run  # noqa: E402
-from meijin.learning.zero.searching import Searcher  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
 
 GAME = "tic_tac_toe"
@@ -320,9 +321,9 @@ def test_a_warm_start_teaches_before_the_first_game(tmp_path: Path) -> None:
     run = Run(tmp_path / "r", config(**{"warm.steps": 60, "replay.start": 10**6}), warm=warm)
     run.iterate()  # trains on the others' games alone
     assert run.learner.steps == 60 and run.window.total > 260
-    from meijin.learning.zero.opinion import Opinion
+    from meijin.learning.zero.raw_net import RawNet
 
-    priors = Opinion(run.learner.averaged).priors(State(game))
+    priors = RawNet(run.learner.averaged).priors(State(game))
     assert int(np.argmax(priors)) == int(game.find("a1"))
     again = Run(tmp_path / "r", resume=True, warm=warm)
     again.iterate()
@@ -414,7 +415,7 @@ def test_presets_fit_every_kind_of_game() -> None:
 
 
 def test_the_heat_map_shows_the_likeliest_cell() -> None:
-    from meijin.learning.zero.opinion import Opinion
+    from meijin.learning.zero.raw_net import RawNet
 
     torch.manual_seed(1)
     net = Net(make(GAME), NetConfig(blocks=1, channels=8)).eval()
@@ -422,13 +423,13 @@ def test_the_heat_map_shows_the_likeliest_cell() -> None:
     picture = tensorboard.heat_map(net)
     assert picture is not None and picture.shape == (3 * tensorboard.PIXELS, 3 * tensorboard.PIXELS)
     small = picture[:: tensorboard.PIXELS, :: tensorboard.PIXELS].reshape(-1)
-    assert int(small.argmax()) == int(np.argmax(Opinion(net).priors(State(net.game)))) and small.max() == 1
+    assert int(small.argmax()) == int(np.argmax(RawNet(net).priors(State(net.game)))) and small.max() == 1
     assert tensorboard.heat_map(Net(make("nim"), NetConfig(blocks=1, channels=8)).eval()) is None
 
 
 def test_the_only_move_that_is_not_refuted_is_played_even_if_it_was_never_tried() -> None:
     net = Net(make(GAME), NetConfig(blocks=1, channels=8, policy_channels=8, value_channels=1, value_hidden=8)).eval()
-    searcher = Searcher(net, 1, Settings(simulations=8))
+    searcher = BatchSearch(net, 1, Settings(simulations=8))
     records = State(net.game).play_line(["b2", "a1"]).records
     searcher.search(records)
     arrays = searcher.worker.forest.arrays

@@ -34,7 +34,8 @@ def need_torch(what: str) -> None:
         import torch  # noqa: F401
     except ImportError as error:
         raise MeijinError(
-            f"{what} needs PyTorch, and there is no module '{error.name}' here: pip install 'meijin[nn]'"
+            f"{what} needs PyTorch, and there is no module '{error.name}' here: "
+            "pip install torch safetensors tensorboard"
         ) from error
 
 

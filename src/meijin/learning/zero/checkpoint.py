@@ -25,7 +25,8 @@ from torch import Tensor
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero.nets import Net
 
 FORMAT = 1
 _EXTRA = "extra/"

@@ -6,9 +6,10 @@ import numpy as np
 
 from meijin.core.game import Game
 from meijin.core.statistics import PAIR, Sprt, pentanomial
+from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.duel import duel
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.searching import Searcher, duel
 from meijin.search.forest import Settings
 
 MOST = 256  # games played at once
@@ -21,7 +22,7 @@ class Matches:
 
     def __init__(self, game: Game, config: ZeroConfig, device: str):
         self.game, self.config, self.device = game, config, device
-        self._searchers: dict[int, tuple[Searcher, Searcher]] = {}
+        self._searchers: dict[int, tuple[BatchSearch, BatchSearch]] = {}
 
     def results(
         self, one: Net, other: Net, games: int, simulations: int, plies: int, seed: int, first: int = 0
@@ -30,7 +31,7 @@ class Matches:
         if simulations not in self._searchers:
             settings = Settings(simulations=simulations, c=self.config.search.c, fpu=self.config.search.fpu)
             batch = min(games, MOST)
-            made = [Searcher(net, batch, settings, device=self.device) for net in (one, other)]
+            made = [BatchSearch(net, batch, settings, device=self.device) for net in (one, other)]
             self._searchers[simulations] = made[0], made[1]
         pair = self._searchers[simulations]
         for searcher, net in zip(pair, (one, other), strict=True):

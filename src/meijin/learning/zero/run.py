@@ -28,13 +28,14 @@ import torch
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.statistics import elo
+from meijin.learning.nets.config import NetConfig
 from meijin.learning.zero import checkpoint, tensorboard
 from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.files import LATEST
 from meijin.learning.zero.inference import make_current
 from meijin.learning.zero.learner import Learner
 from meijin.learning.zero.matches import Matches
-from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, policy_width
 from meijin.learning.zero.replay import Window, deduplicate
 from meijin.learning.zero.sources import Background, Local, Processes, Source

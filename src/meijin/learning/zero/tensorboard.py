@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.opinion import Opinion
+from meijin.learning.zero.raw_net import RawNet
 
 PIXELS = 16  # a cell in a picture is so wide
 
@@ -61,7 +61,7 @@ def heat_map(net: Net) -> NDArray[np.float32] | None:
     rows, columns = game.board.grid
     image = np.zeros(rows * columns, np.float32)
     place = dict(enumerate(game.board.grid_index))
-    for move, p in zip(state.legal_moves, Opinion(net).priors(state), strict=True):
+    for move, p in zip(state.legal_moves, RawNet(net).priors(state), strict=True):
         step = next((step for step in game.paths[move] if isinstance(step, int | frozenset)), None)
         cells = () if step is None else (step,) if isinstance(step, int) else step
         image[[place[cell] for cell in cells if cell in place]] += p
