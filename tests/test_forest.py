@@ -63,7 +63,7 @@ def test_what_is_proven_is_true(gumbel: bool) -> None:
     forest = Forest(game, 64, Settings(simulations=400, gumbel=gumbel))
     forest.restart(roots)
     for _ in range(402):
-        forest.steps()
+        forest.step()
     assert forest.finished
     proven, solver = 0, solver_for(game)
     assert solver is not None
@@ -101,7 +101,7 @@ def test_a_choice_that_is_the_same_to_its_mover_proves_nothing() -> None:
         records[i] = state.record
     forest.restart(records)
     for _ in range(1002):
-        forest.steps()
+        forest.step()
     proven = 0
     for i, state in enumerate(roots):
         node = forest.arrays.nodes[i, 0]

@@ -40,7 +40,7 @@ def grown(game: Any, settings: Settings, gpu: bool, steps: int, selfplay: bool) 
     forest = Forest(game, 16, settings, selfplay=selfplay, slots=64, seed=5, gpu=gpu)
     forest.set_options(settings, rivals=5 if game.seats > 1 else 0)  # some games are played against a past net
     for _ in range(steps):
-        forest.steps()
+        forest.step()
         logits, values = fake_net(forest.host("x"), game.num_moves, game.seats)
         if gpu:
             forest.arrays.logits.copy_to_device(logits)

@@ -13,8 +13,8 @@ from meijin.core.catalogue import make
 from meijin.core.rng import below, stream, uniform
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
-from meijin.search.forest.selection import by_odds, by_visits, gumbel, halving_table
 from meijin.search.forest.layout import FORCED, C
+from meijin.search.forest.selection import by_odds, by_visits, gumbel, halving_table
 from meijin.search.solvers import solver_for
 from plain_forest import PlainForest
 
@@ -69,7 +69,7 @@ def test_self_play_writes_down_positions_as_their_movers_see_them() -> None:
         for i in range(2):
             at = i, int(forest.arrays.stats[i, layout.GAMES]), int(forest.arrays.info[i, layout.PLY])
             roots[at] = State(game, forest.arrays.roots[i].copy())
-        forest.steps()
+        forest.step()
     found = harvest(forest, 200)  # type: ignore[arg-type]
     done = [int(n) * 5 for n in forest.arrays.stats[:, layout.GAMES]]
     assert len(found) == sum(done)
@@ -206,7 +206,7 @@ def test_a_position_is_worth_what_its_policy_makes_of_it() -> None:
     game = make(TTT)
     forest = PlainForest(game, 1, Settings(simulations=9, gumbel=True), firm)  # every move is tried once
     while not forest.arrays.info[0, layout.SLOT]:
-        forest.steps()
+        forest.step()
     probs = forest.arrays.kept_probs[0, 0]
     values = np.array([firm(State(game).play(move))[1] for move in State(game).legal_moves])
     assert forest.arrays.kept_roots[0, 0] == pytest.approx(probs @ values, abs=1e-5)
@@ -255,7 +255,7 @@ def test_forced_playouts_are_made_and_pruned_in_self_play() -> None:
         forest = PlainForest(game, 1, Settings(simulations=60, forced=forced, fpu=0.0), oracle, slots=8)
         while not forest.arrays.info[0, layout.SLOT]:
             visits = forest.edges()["visits"].copy() if forest.arrays.info[0, layout.NODES] else np.zeros(7)
-            forest.steps()
+            forest.step()
         made.append((visits, forest.arrays.kept_probs[0, 0].copy()))
     (free, free_policy), (urged, policy) = made
     worst = int(np.argmin(free))
@@ -307,7 +307,7 @@ def test_a_forest_takes_fewer_simulations_than_it_was_made_for() -> None:
     assert table.shape == shape and np.array_equal(table[:, :8], halving_table(9, 8))
     forest.restart()
     for _ in range(10):
-        forest.steps()
+        forest.step()
     assert forest.finished and (forest.arrays.info[:, layout.DONE] == 8).all()
     with pytest.raises(BadParameter, match="made for at most 32 simulations"):
         forest.set_options(Settings(simulations=33, gumbel=True))
@@ -320,7 +320,7 @@ def test_games_against_a_past_net(name: str) -> None:
     forest = PlainForest(game, 6, Settings(simulations=3, reuse=True, warm=9), firm, rivals=4)
     seats = [set() for _ in range(6)]  # type: list[set[int]]
     for _ in range(150):
-        forest.steps()
+        forest.step()
         for i in range(6):
             rival, past = (int(forest.arrays.info[i, slot]) for slot in (layout.RIVAL, layout.PAST))
             seats[i].add(rival)

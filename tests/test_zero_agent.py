@@ -217,15 +217,15 @@ def test_noise_is_mixed_in_once_a_move() -> None:
     game = make(GAME)
     settings = Settings(simulations=32, alpha=0.3, noise=0.25, temperature=1.0, warm=4)
     forest = Forest(game, 4, settings, selfplay=True, slots=64, seed=2)  # a net without opinions: all priors equal
-    forest.steps()
-    forest.steps()  # the root's answer has come, and a simulation is under way
+    forest.step()
+    forest.step()  # the root's answer has come, and a simulation is under way
     assert (forest.arrays.info[:, layout.READY] == 1).all()
     first = forest.arrays.edges[:, :9]["prior"].copy()
     assert first.sum(1) == pytest.approx(np.ones(4), abs=1e-5)
     assert (first >= 0.75 / 9 - 1e-6).all() and first.std() > 0.01
     assert not np.allclose(first[0], first[1])
     for _ in range(10):
-        forest.steps()
+        forest.step()
     assert np.array_equal(first, forest.arrays.edges[:, :9]["prior"])
 
 
@@ -264,7 +264,7 @@ def test_policy_and_value_take_zero_checkpoints(run: Path) -> None:
 
 def test_raw_nets_number_moves_as_the_mover_sees_them() -> None:
     game = make(GAME)
-    turned = dataclasses.replace(game, views=np.array([np.arange(9), np.arange(9)[::-1]]))
+    turned = game.changed(turned=(range(9), range(8, -1, -1)))
     plain = small_net()
     net = Weights(Plan(turned, plain.config), plain.weights().tensors)
     state, seen = State(game).play_line("a1"), State(turned).play_line("a1")

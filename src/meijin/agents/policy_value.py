@@ -7,20 +7,18 @@ A path is a run's directory, whose latest checkpoint plays, or a checkpoint file
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from meijin.agents.catalogue import agents
 from meijin.agents.wrap import Wrap
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
-from meijin.core.errors import BadParameter
 from meijin.core.game import Game
+from meijin.core.options import at_least, between
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
 from meijin.learning.zero.files import find, is_zero
-from meijin.search.clock import must_move
 
 if TYPE_CHECKING:
     from meijin.learning.nets.classic import ClassicNet
@@ -64,7 +62,6 @@ def net_of(path: str, want: Literal["policy", "value"]) -> RawNet | ClassicNet:
     return RawNet(load(find(path)))
 
 
-@agents.register("policy")
 class Policy(Agent):
     """Plays by a net's policy alone: moves are sampled by their probabilities, or the likeliest is taken.
 
@@ -73,28 +70,26 @@ class Policy(Agent):
     """
 
     def __init__(self, path: str, sample: bool = True, temperature: float = 1.0, seed: int | None = None):
-        if not temperature > 0:
-            raise BadParameter(f"temperature={temperature!r}: give one above zero; sample=False takes the likeliest")
+        at_least("temperature", temperature, 1e-3)  # sample=False takes the likeliest
         self.net: Priors = net_of(path, "policy")
         self.sample, self.temperature = sample, temperature
         self.deterministic = not sample
-        self.seed(fresh_seed() if seed is None else seed)
+        self.reseed(fresh_seed() if seed is None else seed)
 
     def unfit(self, game: Game) -> str | None:
         return self.net.unfit(game)
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self._rng = stream(seed)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         began = time.perf_counter()
         priors = list(self.net.priors(state))
         infos = [MoveInfo(move, prior=p, pv=(move,)) for move, p in zip(state.legal_moves, priors, strict=True)]
         order = sorted(range(len(infos)), key=lambda i: -priors[i])
         if self.sample:
             order = _first(order, self._draw(np.array(priors)))
-        return Analysis(state.turn, tuple(infos[i] for i in order), nodes=1, seconds=time.perf_counter() - began)
+        yield Analysis(state.turn, tuple(infos[i] for i in order), nodes=1, seconds=time.perf_counter() - began)
 
     def _draw(self, priors: Any) -> int:
         weights = (priors / priors.max()) ** (1 / self.temperature)
@@ -103,7 +98,6 @@ class Policy(Agent):
         return drawn if weights[drawn] > 0 else int(weights.argmax())  # rounding may lead past the last likely one
 
 
-@agents.register("value")
 class Value(Agent):
     """Plays the move that a value net thinks best; in `epsilon` of cases any move, to vary and to explore.
 
@@ -111,24 +105,22 @@ class Value(Agent):
     """
 
     def __init__(self, path: str, epsilon: float = 0.1, seed: int | None = None):
-        if not 0 <= epsilon <= 1:
-            raise BadParameter(f"epsilon={epsilon!r}: the share of random moves is between 0 and 1")
+        between("epsilon", epsilon, 0.0, 1.0)
         self.net: Worth = net_of(path, "value")
         self.epsilon = epsilon
         self.deterministic = epsilon == 0
-        self.seed(fresh_seed() if seed is None else seed)
+        self.reseed(fresh_seed() if seed is None else seed)
 
     def unfit(self, game: Game) -> str | None:
         return self.net.unfit(game)
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self._rng = stream(seed)
 
     def value(self, state: State) -> Values:
         return super().value(state) if state.turn < 0 else self.net.position(state)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         began = time.perf_counter()
         values = self.net.move_values(state)
         infos = [MoveInfo(move, value=v, pv=(move,)) for move, v in zip(state.legal_moves, values, strict=True)]
@@ -138,7 +130,7 @@ class Value(Agent):
             if self.epsilon and uniform(self._rng) < self.epsilon:
                 order = _first(order, int(below(self._rng, len(order))))
                 note = "a random move, to explore"
-        return Analysis(
+        yield Analysis(
             state.turn,
             tuple(infos[i] for i in order),
             self.net.position(state),
@@ -164,17 +156,16 @@ class _Both(Agent):
     def value(self, state: State) -> Values:
         return super().value(state) if state.turn < 0 else self.worth.position(state)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         priors, values = self.policy.priors(state), self.worth.move_values(state)
         infos = [
             MoveInfo(move, prior=p, value=v, pv=(move,))
             for move, p, v in zip(state.legal_moves, priors, values, strict=True)
         ]
         infos.sort(key=lambda info: -(info.prior or 0.0))
-        return Analysis(state.turn, tuple(infos), self.worth.position(state), nodes=1)
+        yield Analysis(state.turn, tuple(infos), self.worth.position(state), nodes=1)
 
 
-@agents.register("policy_value")
 class PolicyValue(Wrap):
     """PUCT search with two nets: `policy` says which moves to try first, `value` what the positions are worth.
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meijin.agents.catalogue import agents
 from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.options import at_least
 from meijin.core.state import State
 from meijin.learning.zero import files
-from meijin.search.clock import must_move
+from meijin.search.pace import Pace
 
 if TYPE_CHECKING:
     from meijin.learning.nets.weights import HasWeights, Weights
@@ -25,6 +25,8 @@ class ZeroSearch(Agent):
     """AlphaZero's search; subclasses say which net it asks."""
 
     deterministic = True  # but for a game's chance, of which it looks at a few outcomes
+    measures = ("seconds", "simulations")
+    ponders = True
 
     def __init__(
         self,
@@ -38,8 +40,8 @@ class ZeroSearch(Agent):
     ):
         if simulations is None and seconds is None:
             simulations = 200
-        if not c >= 0:
-            raise BadParameter(f"c={c!r}: the exploration constant must be at least 0")
+        at_least("c", c, 0)
+        at_least("fpu", fpu, 0)
         self.limit = Limit(seconds, simulations)
         self.c, self.fpu, self.reuse, self.device = float(c), float(fpu), reuse, device
         self._seed = 0 if seed is None else seed
@@ -54,25 +56,28 @@ class ZeroSearch(Agent):
         if self._player is not None:
             self._player.load(net)
 
-    def seed(self, seed: int) -> None:
-        """Forget what was kept; random numbers decide which outcomes of chance a search looks at."""
-        self._seed = seed
+    def reseed(self, seed: int) -> None:
+        self._seed = seed  # of random numbers that decide which outcomes of chance a search looks at
         if self._player is not None:
             self._player.seed(seed)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
-        if limit.seconds is None and limit.simulations is None:  # a depth alone would never end this search
-            limit = self.limit
+    def release(self) -> None:
+        self._player = None
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         player = self._player_of(state.game, limit)
         player.look(state, self.reuse)
         kept = player.begin()  # on the first use this compiles, before the clock starts
-        began = time.perf_counter()
-        player.think(None if limit.simulations is None else kept + limit.simulations, limit.seconds)
-        return player.report(state, kept, time.perf_counter() - began)
+        player.aim(None if limit.simulations is None else kept + limit.simulations)
+        with Pace(self, limit.seconds, every, reports=False) as pace:
+            while not player.finished and not pace.over:
+                player.advance()
+                if pace.due():
+                    yield player.report(state, kept, pace.seconds)
+        yield player.report(state, kept, pace.seconds)
 
-    def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
-        return state.legal_moves[0] if len(state.legal_moves) == 1 else super().act(state, limit)
+    def decide(self, state: State, limit: Limit) -> Move:
+        return state.legal_moves[0] if len(state.legal_moves) == 1 else super().decide(state, limit)
 
     def _player_of(self, game: Game, limit: Limit) -> Player:
         if self._player is None or self._player.game is not game:
@@ -84,7 +89,6 @@ class ZeroSearch(Agent):
         return self._player
 
 
-@agents.register("zero")
 class Zero(ZeroSearch):
     """AlphaZero: a tree search with a net of your own, trained by `meijin train GAME zero`.
 
@@ -139,7 +143,6 @@ class OfNet(ZeroSearch):
         return self._net.weights().unfit(game)
 
 
-@agents.register("champion")
 class Champion(ZeroSearch):
     """The strongest net that comes with Meijin for a game, in AlphaZero's search; see `meijin champion list`.
 

@@ -76,23 +76,33 @@ def layout(game: Game, kind: Literal["auto", "tower", "mlp"] = "auto") -> Layout
 def _moves(game: Game, columns: int) -> tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]]:
     grid_index = game.board.grid_index or ()
     places = len(grid_index) and (game.board.grid or (0, 0))[0] * columns
-    found = [_origin(path, grid_index, columns) for path in game.paths]
-    if any(kind is None for _, kind in found):
+    found = [None if path is None else _origin(path, grid_index, columns) for path in game.paths]
+    known = [origin for origin in found if origin is not None]  # a move without a path is never made
+    if any(kind is None for _, kind in known):
         return (), (), ()
-    words = tuple(str(kind) for place, kind in found if place is None)
+    words = tuple(str(kind) for place, kind in known if place is None)
     per_cell, rest = divmod(game.num_moves - len(words), len(grid_index))
     numbered = [place for place in grid_index for _ in range(per_cell)] + [None] * len(words)
-    if rest == 0 and [place for place, _ in found] == numbered:
+    if rest == 0 and all(f is None or f[0] == place for f, place in zip(found, numbered, strict=True)):
         # Numbered cell by cell, so many moves each: the game has said what its kinds are.
-        found = [(place, kind if place is None else f"{m % per_cell:04}") for m, (place, kind) in enumerate(found)]
-    kinds = tuple(sorted({str(kind) for place, kind in found if place is not None}))
-    # A plane a kind pays where kinds recur over the board; else most of what the planes hold is no move at all.
+        found = [
+            origin if place is None else (place, f"{m % per_cell:04}")
+            for m, (origin, place) in enumerate(zip(found, numbered, strict=True))
+        ]
+    kinds = tuple(sorted({str(origin[1]) for origin in found if origin is not None and origin[0] is not None}))
+    # A plane per kind pays where kinds recur over the board; else most of what the planes hold is no move at all.
     if not kinds or len(kinds) * places > 4 * game.num_moves:
         return (), (), ()
     number = {kind: i for i, kind in enumerate(kinds)}
     first_word = itertools.count(places * len(kinds))
-    index = [next(first_word) if place is None else place * len(kinds) + number[str(kind)] for place, kind in found]
-    return kinds, words, tuple(index)
+
+    def place_of(origin: tuple[int | None, str | None] | None) -> int:
+        if origin is None:
+            return 0
+        place, kind = origin
+        return next(first_word) if place is None else place * len(kinds) + number[str(kind)]
+
+    return kinds, words, tuple(place_of(origin) for origin in found)
 
 
 def _origin(path: Path, grid_index: tuple[int, ...], columns: int) -> tuple[int | None, str | None]:

@@ -14,17 +14,17 @@ from meijin.core.rng import streams
 from meijin.core.state import State
 from meijin.learning.nets.weights import HasWeights
 from meijin.learning.zero.worker import make_worker
-from meijin.search.forest import Forest, Settings, layout, play
+from meijin.search.forest import Forest, Settings, layout, steps
 from meijin.search.forest.scale import unscaled
 
-SLICE_SECONDS = 0.02  # between looks at the clock
+SLICE_SECONDS = 0.01  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
 TINY = 1e-6  # scores closer than this are equal
 ROOM = 4  # trees have room for so many times the simulations of one search, since what was kept counts too
 
 
 class Player:
-    """One tree and one net. `look` sets the position, `begin` and `think` search it, `report` says what was found."""
+    """One tree and one net. `look` sets the position, `begin` and `advance` search it, `report` says what was found."""
 
     def __init__(self, net: HasWeights, simulations: int, *, c: float, fpu: float, device: str = "cpu", seed: int = 0):
         self.game = net.game
@@ -32,6 +32,7 @@ class Player:
         settings = Settings(simulations=self.capacity, c=c, fpu=fpu)
         self.worker = make_worker(net, 1, settings, selfplay=False, device=device, seed=seed)
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the root stands
+        self._steps = 1  # of the next slice
         self.seed(seed)
 
     def load(self, net: HasWeights) -> None:
@@ -76,7 +77,7 @@ class Player:
         if moves:
             if self.forest.gpu:  # small enough to be done here
                 arrays = arrays._replace(**{n: self.forest.host(n) for n in arrays._fields if n not in names})
-            follow = self.game.kernel(play.follows)
+            follow = self.game.kernel(steps.follow)
             for move in moves:
                 follow(arrays, 0, int(move))
         info = arrays.info
@@ -106,34 +107,34 @@ class Player:
             self._run(1)
         return kept
 
-    def think(self, simulations: int | None, seconds: float | None = None) -> None:
-        """Search until the root has so many visits, or until the time is over."""
-        simulations = FOREVER if simulations is None else simulations
-        deadline = math.inf if seconds is None else time.perf_counter() + seconds
-        self._want(min(simulations, FOREVER))
-        steps = 1 if seconds is not None else 16
-        while not self.forest.finished:
-            left = simulations - int(self.forest.host("info")[0, layout.DONE])
-            before = time.perf_counter()
-            if before >= deadline:
-                return
-            self._grow()
-            self._run(min(left, steps))
-            if seconds is not None:
-                now = time.perf_counter()
-                rate = min(left, steps) / max(now - before, 1e-6)
-                steps = max(1, min(4096, int(rate * min(SLICE_SECONDS, deadline - now))))
+    def aim(self, simulations: int | None) -> None:
+        """Search until the root has so many visits; None: for as long as anybody wants."""
+        self._want(FOREVER if simulations is None else min(simulations, FOREVER))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the root has the visits wanted, or its value is proven."""
+        return self.forest.finished
+
+    def advance(self) -> None:
+        """A slice of the search, about as long as a look at the clock is worth."""
+        before = time.perf_counter()
+        steps = max(1, min(self._steps, self._grow()))
+        self._run(steps)
+        rate = steps / max(time.perf_counter() - before, 1e-6)
+        self._steps = max(1, min(4096, int(rate * SLICE_SECONDS)))
 
     def _run(self, steps: int) -> None:
         self.worker.run(steps)
         self.worker.wait()
 
-    def _grow(self) -> None:
-        """Twice the room, before the tree is full."""
+    def _grow(self) -> int:
+        """Twice the room, before the tree is full; returns how many nodes there is room for."""
         info, old = self.forest.host("info")[0], self.forest
-        shape = old.arrays.nodes.shape[1], old.arrays.edges.shape[1]
-        if info[layout.NODES] < 0.8 * shape[0] and info[layout.EDGES] < 0.8 * shape[1]:
-            return
+        nodes, edges = old.arrays.nodes.shape[1], old.arrays.edges.shape[1]
+        room = min(nodes - info[layout.NODES], (edges - info[layout.EDGES]) // (self.game.branching or 1))
+        if info[layout.NODES] < 0.8 * nodes and info[layout.EDGES] < 0.8 * edges and room > 0:
+            return int(room)
         self.capacity *= 2
         settings = Settings(simulations=self.capacity, c=old.settings.c, fpu=old.settings.fpu)
         arrays = old.arrays
@@ -146,6 +147,7 @@ class Player:
             wider = np.array(new.host(name))
             wider[tuple(slice(0, n) for n in values.shape)] = values
             self._write(name, wider)
+        return int(room) + nodes
 
     # ---- what was found ----
 
