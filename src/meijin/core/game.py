@@ -171,7 +171,7 @@ class Game:
         return cast(Function, self._kernels[maker, jit])
 
     def _explain(self, error: Exception) -> None:
-        from meijin.core.diagnose import explain
+        from meijin.core.check.diagnose import explain
 
         explain(self, error)
 
