@@ -149,6 +149,20 @@ def test_the_position_can_be_replayed() -> None:
         check_game(mistake("score_outside_its_range"))
 
 
+def test_a_helper_may_be_compiled_already(interpreted: None) -> None:
+    """Guarded records reach plain Python only."""
+    import numba
+
+    @numba.njit
+    def other(s: Any) -> int:
+        return s.ply & 1  # type: ignore[no-any-return]
+
+    def turn(s: Any) -> int:
+        return other(s) if s.ply < 3 else OVER
+
+    assert check_game(row(turn=turn), games=2, gpu=False).positions > 0
+
+
 # ---- rules that hang or crash ----
 
 

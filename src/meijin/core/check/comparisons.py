@@ -25,6 +25,7 @@ from meijin.core.state import State
 #: Chance that `sampling` fails a correct game.
 FALSE_ALARM = 1e-9
 
+_IMAGES = 12  # symmetries of which each is tried on every game
 _SECONDS = 3.0  # for the statistics of random play
 _GUARD = 0x5A  # the bytes around a record that compiled rules must leave alone
 
@@ -260,9 +261,12 @@ def symmetries(evidence: Evidence) -> Tried:
             notes.append(f"{symmetry.name} not tried: it moves the start")
             continue
         notes.append(symmetry.name)
-        for positions in evidence.trace if compiling.JIT else evidence.trace[:1]:
+        # Where there are hundreds of symmetries, each is tried on fewer games.
+        games = max(1, _IMAGES * len(evidence.trace) // len(kept)) if compiling.JIT else 1
+        for positions in evidence.trace[:games]:
             tried += _mirrored(game, evidence.watch, symmetry, positions)
-    return Tried(tried, "positions", ", ".join(notes) or "only the identity")
+    more = f" and {len(notes) - 11} more" if len(notes) > 12 else ""
+    return Tried(tried, "positions", (", ".join(notes[: 11 if more else 12]) or "only the identity") + more)
 
 
 def _mirrored(game: Game, watch: Watch, symmetry: Symmetry, positions: list[TrialPosition]) -> int:

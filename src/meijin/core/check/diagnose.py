@@ -116,7 +116,7 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
         "sample": [(record, nb.Array(nb.uint64, 1, "C"))],
         "policy": [(record, nb.Array(nb.uint64, 1, "C"))],
     }
-    return signatures.get(rule, [(record,)])
+    return signatures.get(rule, [(record,)] if rule in ("start", "turn", "key") else [])
 
 
 def _not_a_count(result: Any) -> str | None:
@@ -359,6 +359,10 @@ def _failure(game: Game, rule: str, error: BaseException) -> tuple[str, str]:
         return text, "divide with //, or give the field a float type"
     if isinstance(error, ValueError) and "read-only" in text:
         return "it writes to a constant table", "keep everything that changes in a field of the record"
+    if isinstance(error, TypeError) and "whole array" in text:
+        return text, "rules allocate nothing, so that a GPU can run them: write a loop over the entries"
+    if isinstance(error, AttributeError) and re.search(r"'(int\w*|GuardedArray|GuardedIntegers)' object", text):
+        return f"it is not the record that is read here ({text})", "the record is the first argument of every rule"
     if isinstance(error, TypeError) and "not supported for the input types" in text:
         return "a word (uint64) meets a signed integer or a float", WORDS
     if isinstance(error, TypeError) and "NoneType" in text:

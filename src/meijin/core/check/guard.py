@@ -1,7 +1,8 @@
 """Records and arrays for interpreted rules that refuse what compiled code would do silently.
 
 Python counts a negative index from the end, and numpy drops what does not fit when a number is stored in a narrower
-type. Compiled rules may do the same, or read and write foreign memory. Here both stop at their line.
+type. Compiled rules may do the same, or read and write foreign memory. Here both stop at their line, and so do
+operations on whole arrays, which no GPU has.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class GuardedArray(np.ndarray[Any, Any]):
         if index.__class__ is tuple or index.__class__ in _NOT_NUMBERS or index < 0:
             _refuse_negative(index)
         _set(self, index, value)
+
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__":
+            raise TypeError(f"'{ufunc.__name__}' of a whole array allocates memory")
+        return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
 
 
 class GuardedIntegers(GuardedArray):

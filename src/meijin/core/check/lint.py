@@ -68,6 +68,8 @@ _ALLOCATING = re.compile(
     "ones(_like)?|repeat|sort|stack|tile|unique|vstack|where|zeros(_like)?"
 )
 
+_ALLOCATING_METHODS = re.compile("argsort|astype|copy|cumsum|flatten|nonzero|repeat|tolist")
+
 _RANDOM = (
     "it draws random numbers of its own",
     "chance belongs in `odds`, and `sample` draws with meijin.core.rng, so that a seed repeats a game",
@@ -173,6 +175,9 @@ def _lint(fn: types.FunctionType) -> Finding | None:
                 reason = f"np.{argument} allocates an array"
                 return Finding(fn, line, reason, f"rules allocate nothing: use {_SCRATCH}")
             value = vars(before).get(argument) if before in (np, random) else None
+        elif name in ("LOAD_ATTR", "LOAD_METHOD") and _ALLOCATING_METHODS.fullmatch(argument):
+            reason = f"'.{argument}' allocates memory"
+            return Finding(fn, line, reason, f"rules allocate nothing: use {_SCRATCH}")
         if _draws(value):
             return Finding(fn, line, *_RANDOM)
         if name in ("LOAD_GLOBAL", "LOAD_DEREF"):
