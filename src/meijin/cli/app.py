@@ -360,10 +360,17 @@ def check(
         typer.Argument(metavar="[GAME]", help="The game; by default every game of the loaded files."),
     ] = None,
     load: Load = None,
-    games: Annotated[int | None, typer.Option("--games", metavar="N", help="Random games to play.")] = None,
+    games: Annotated[
+        int, typer.Option("--games", metavar="N", help="Random games to interpret; fewer where games are long.")
+    ] = 20,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", help="Seconds after which a rule counts as hanging.")
+    ] = 30.0,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if there are warnings.")] = False,
+    json: Json = False,
 ) -> None:
-    """Check that a game keeps the laws of games: notation, symmetries, scores, odds and more."""
+    """Check that a game keeps the laws of games, and describe its random play."""
     from meijin.cli import check as command
 
-    command.check(game, load or [], games, seed)
+    command.check(game, load or [], games, seed, timeout, strict, json)

@@ -265,6 +265,11 @@ class Kernel:
         self._call: Function | None = None
         functools.update_wrapper(self, fn)
 
+    def explain(self, error: Exception) -> None:
+        """Raise an error that names the rule at fault, if one can be found."""
+        if self._explain:
+            self._explain(error)
+
     @property
     def ready(self) -> bool:
         return self._call is not None
@@ -295,8 +300,7 @@ class Kernel:
             with nullcontext() if known else on_compile(self.name):
                 dispatcher.compile(types_)
         except Exception as error:  # Numba's own, but also its KeyError for a field that does not exist
-            if self._explain:
-                self._explain(error)
+            self.explain(error)
             raise
         return dispatcher  # type: ignore[no-any-return]
 
@@ -326,6 +330,9 @@ class Tiered:
         began = time.perf_counter()
         try:
             return self._plain(*args)
+        except Exception as error:
+            self.kernel.explain(error)
+            raise
         finally:
             self._spent += time.perf_counter() - began
 

@@ -147,7 +147,7 @@ class Game:
         return Kernel(plain, f"{self.name}-{maker.__name__}", self._explain)
 
     def _explain(self, error: Exception) -> None:
-        from meijin.core.diagnose import explain
+        from meijin.core.check.diagnose import explain
 
         explain(self, error)
 

@@ -1,6 +1,8 @@
-"""The laws a game keeps by itself: declarations, notation, and what interpreted rules say at every position.
+"""The laws of interpreted play: what every rule answers at every position.
 
-Each law is a function whose docstring says it. It raises a RuleError or returns how often it was tried.
+A law is one function in one list, and its docstring says the law; `run.LAWS` has them in the order in which they are
+tried. A law of a whole game takes the `Evidence`. A law of positions (`POSITION_LAWS`) takes the game and one position,
+and returns whether it applies there. Both raise a RuleError when the law is broken.
 """
 
 from __future__ import annotations
@@ -13,28 +15,30 @@ from itertools import pairwise
 
 import numpy as np
 
-from meijin.core import diagnose, rng
-from meijin.core.errors import RuleError
+from meijin.core import rng
+from meijin.core.check.diagnose import broken
+from meijin.core.check.statistics import Statistics
+from meijin.core.check.supervise import Watch
+from meijin.core.check.trial import UNWRITTEN, UNWRITTEN_BYTE, TrialGame, TrialPosition, guarded_rules
 from meijin.core.game import CHANCE, OVER, Game
-from meijin.core.moves import Path
-from meijin.core.trial import UNWRITTEN, UNWRITTEN_BYTE, Position, Trial, broken, frozen_tables
 
 _WORK = 20_000  # entries written by interpreted rules that one of `games` may cost; longer games are played less often
 
 
 @dataclass
 class Evidence:
-    """What the laws are tried on: a game, and the trial games that interpreted play leaves for the later laws."""
+    """What the laws are tried on: a game, and what the earlier laws leave for the later ones."""
 
     game: Game
     games: int
     seed: int
-    gpu: bool | None
-    trace: list[list[Position]] = field(default_factory=list)
-    judged: Counter[Callable[[Game, Position], bool]] = field(default_factory=Counter)  # law -> positions
+    watch: Watch
+    trace: list[list[TrialPosition]] = field(default_factory=list)  # the interpreted games
+    judged: Counter[Callable[[Game, TrialPosition], bool]] = field(default_factory=Counter)  # law -> positions
+    statistics: Statistics | None = None  # of compiled random games
 
     @property
-    def positions(self) -> list[Position]:
+    def positions(self) -> list[TrialPosition]:
         return [position for game in self.trace for position in game]
 
 
@@ -47,88 +51,6 @@ class Tried:
     note: str = ""  # what was seen, or why the law was left out
 
 
-# ---- before any play ----
-
-
-def declarations(evidence: Evidence) -> Tried:
-    """What the game says about itself is possible."""
-    game = evidence.game
-    cells, names = len(game.board.cells), game.dtype.names or ()
-    options = max(game.num_moves, game.num_outcomes)
-    owners = [piece.owner for piece in game.pieces if piece.owner is not None]
-    trays = [cell.tray for cell in game.board.cells if cell.tray is not None]
-    shadowed = [name for name in names if hasattr(np.record, name)]
-    strange = [name for name in names if game.dtype[name].base.kind not in "iufb"]
-    claims: list[tuple[bool, str, str]] = [
-        (
-            len(game.pieces) >= 2,
-            f"pieces: {len(game.pieces)} given",
-            "give `pieces` an empty one and at least one more",
-        ),
-        (all(0 <= o < game.seats for o in owners), f"pieces: owners {owners}", f"owners are 0 to {game.seats - 1}"),
-        (all(0 <= t < game.seats for t in trays), f"board: trays of seats {trays}", f"seats are 0 to {game.seats - 1}"),
-        (
-            1 <= (game.branching or 0) <= options,
-            f"branching={game.branching}",
-            f"choose from 1 to {options}, the number of moves or outcomes",
-        ),
-        (not shadowed, f"state: field {shadowed} means something else to numpy", "rename the field"),
-        (not strange, f"state: field {strange} is no number", "use integer, float or bool fields"),
-    ]
-    for ok, problem, remedy in claims:
-        if not ok:
-            raise RuleError(f"{game}: {problem}\n  remedy: {remedy}")
-    tried = len(claims)
-    for rule, kind, paths in (("path", "move", _paths(game)), ("outcome_path", "outcome", game.outcome_paths)):
-        seen: dict[Path, int] = {}
-        for number, path in enumerate(paths):
-            steps = [
-                c
-                for step in path
-                if not isinstance(step, str)
-                for c in (step if isinstance(step, frozenset) else (step,))
-            ]
-            outside = [c for c in steps if not 0 <= c < cells]
-            if outside or not path or frozenset() in path:
-                raise RuleError(
-                    f"{game}: `{rule}` of {kind} {number} is {path!r}, on a board of {cells} cells\n  remedy: "
-                    f"say with `{rule}` which cells make each {kind}: cell indices, sets of them, or words"
-                )
-            if (other := seen.setdefault(path, number)) != number:
-                raise RuleError(
-                    f"{game}: `{rule}` is {path!r} for both {kind}s {other} and {number}\n  remedy: "
-                    "paths are unique; a word such as '+' can tell two moves apart"
-                )
-            tried += 1
-    return Tried(tried, "declarations")
-
-
-def _paths(game: Game) -> tuple[Path, ...]:
-    try:
-        return game.paths
-    except RuleError as error:
-        raise RuleError(f"{game}: `path`: {error}") from None
-
-
-def notation(evidence: Evidence) -> Tried:
-    """Every name finds its move again, and no two are alike."""
-    game = evidence.game
-    for outcome, rule in ((False, "move_name"), (True, "outcome_name")):
-        try:
-            named = game.outcomes if outcome else game.moves
-        except RuleError as error:
-            raise RuleError(f"{game}: `{rule}`: {error}") from None
-        for move in named:
-            if game.find(move.name, outcome) != move:
-                raise RuleError(f"{game}: `{rule}`: '{move.name}' finds another move\n  remedy: give each its own name")
-    return Tried(game.num_moves + game.num_outcomes, "names")
-
-
-def plain_rules(evidence: Evidence) -> Tried:
-    """Rules use numbers, fields and constant arrays only, so that they compile for the CPU and the GPU."""
-    return Tried(diagnose.inspect(evidence.game), "functions")
-
-
 # ---- interpreted play ----
 
 
@@ -139,37 +61,40 @@ def interpreted_play(evidence: Evidence) -> Tried:
     budget = max(40, min(100 * evidence.games, _WORK * evidence.games // cost))
     played = 0
 
-    def judge(position: Position) -> None:
+    def judge(position: TrialPosition) -> None:
         for law in _FIRST_LAWS if position.planes is None else _LAST_LAWS:
             evidence.judged[law] += law(game, position)
 
-    with frozen_tables(game):
-        for number in range(evidence.games):
-            # The first game is played out, so that its end is seen; a later one may be cut short.
-            limit = max(budget, 1000) if number == 0 else budget - played
-            if limit <= 0:
-                break
-            trial = Trial(game, rng.stream(evidence.seed, number), judge, plain_ints=number % 2 == 0)
-            positions = list(trial.positions(min(limit, game.longest + 1)))
-            evidence.trace.append(positions)
-            played += len(positions)
-            if len(positions) > game.longest and positions[-1].turn != OVER:
-                raise trial.broken(
-                    "turn",
-                    f"says the game goes on after longest={game.longest} plies",
-                    "declare a larger `longest`, or end the game there",
-                )
+    guarded = guarded_rules(game)
+    for number in range(evidence.games):
+        # The first game is played out, so that its end is seen; a later one may be cut short.
+        limit = max(budget, 1000) if number == 0 else budget - played
+        if limit <= 0:
+            break
+        stream = rng.stream(evidence.seed, number)
+        trial = TrialGame(game, guarded, stream, judge, evidence.watch, plain_ints=number % 2 == 0)
+        positions = list(trial.positions(min(limit, game.longest + 1)))
+        evidence.trace.append(positions)
+        played += len(positions)
+        if len(positions) > game.longest and positions[-1].turn != OVER:
+            raise trial.broken("turn", *goes_on(game))
     ended = sum(positions[-1].turn == OVER for positions in evidence.trace)
     return Tried(len(evidence.trace), "games", f"{ended} to the end")
+
+
+def goes_on(game: Game) -> tuple[str, str]:
+    """The problem of a game that is too long, and the remedy."""
+    problem = f"says the game goes on after longest={game.longest} plies"
+    return problem, "end the game there, or declare a larger `longest`; does `play` record every move?"
 
 
 def keys(evidence: Evidence) -> Tried:
     """`key` depends on the record alone, and positions with equal keys look alike and have equal moves."""
     game = evidence.game
     if game.key is None:
-        return Tried(0, "positions", "left out: the game has no `key`")
-    by_record: dict[bytes, Position] = {}
-    by_key: dict[int, Position] = {}
+        return Tried(0, "positions", "left out: no `key`")
+    by_record: dict[bytes, TrialPosition] = {}
+    by_key: dict[int, TrialPosition] = {}
     for here in evidence.positions:
         assert here.key is not None
         same = by_record.setdefault(here.record.tobytes(), here)
@@ -193,14 +118,14 @@ _SAID_BY = {"turn": "turn", "listed": "legal", "scores": "score", "cells": "cell
 # ---- at every position; the result says whether the law has anything to say there ----
 
 
-def moves_listed(game: Game, position: Position) -> bool:
+def moves_listed(game: Game, position: TrialPosition) -> bool:
     """At a seat's turn `legal` lists at least one move, ascending, each once, in 0..num_moves-1."""
     if position.turn >= 0:
         _listing(game, "legal", position, game.num_moves, "num_moves")
     return position.turn >= 0
 
 
-def outcomes_listed(game: Game, position: Position) -> bool:
+def outcomes_listed(game: Game, position: TrialPosition) -> bool:
     """At a chance turn `odds` lists outcomes, ascending, each once, with probabilities above 0 that sum to 1."""
     if position.turn != CHANCE:
         return False
@@ -216,11 +141,11 @@ def outcomes_listed(game: Game, position: Position) -> bool:
     return True
 
 
-def _listing(game: Game, rule: str, position: Position, count: int, limit: str) -> None:
+def _listing(game: Game, rule: str, position: TrialPosition, count: int, limit: str) -> None:
     listed = position.listed.tolist()
     if not listed:
         whose = "chance" if rule == "odds" else f"seat {position.turn}"
-        remedy = "list at least one, such as a pass, or let `turn` say OVER"
+        remedy = "list at least one, such as a pass, or let `turn` say OVER; does `play` count every move?"
         raise broken(game, rule, f"lists nothing although it is {whose}'s turn", remedy, position.line)
     for entry in listed:
         if entry == UNWRITTEN:
@@ -235,7 +160,7 @@ def _listing(game: Game, rule: str, position: Position, count: int, limit: str) 
             raise broken(game, rule, problem, "list in ascending order, each entry once", position.line)
 
 
-def scores_in_range(game: Game, position: Position) -> bool:
+def scores_in_range(game: Game, position: TrialPosition) -> bool:
     """`score` writes every seat's entry, finite and within `score_range`."""
     low, high = game.score_range
     for seat, value in enumerate(position.scores.tolist()):
@@ -248,7 +173,7 @@ def scores_in_range(game: Game, position: Position) -> bool:
     return True
 
 
-def cells_in_range(game: Game, position: Position) -> bool:
+def cells_in_range(game: Game, position: TrialPosition) -> bool:
     """`cells` writes every cell, each an index into `pieces`."""
     for cell, value in enumerate(position.cells.tolist()):
         name = f"cell {cell} ('{game.board.cells[cell].name}')"
@@ -260,7 +185,7 @@ def cells_in_range(game: Game, position: Position) -> bool:
     return True
 
 
-def planes_written(game: Game, position: Position) -> bool:
+def planes_written(game: Game, position: TrialPosition) -> bool:
     """`planes` and `heuristic` write every entry, finite."""
     assert position.planes is not None  # judged last
     if not np.isfinite(position.planes).all():
@@ -273,7 +198,7 @@ def planes_written(game: Game, position: Position) -> bool:
     return True
 
 
-def cells_owned(game: Game, position: Position) -> bool:
+def cells_owned(game: Game, position: TrialPosition) -> bool:
     """When the game is over, `owners` writes every cell, each a seat or -1."""
     if position.owners is None:
         return False
@@ -287,7 +212,7 @@ def cells_owned(game: Game, position: Position) -> bool:
     return True
 
 
-PositionLaw = Callable[[Game, Position], bool]
+PositionLaw = Callable[[Game, TrialPosition], bool]
 
 _FIRST_LAWS: tuple[PositionLaw, ...] = (moves_listed, outcomes_listed, scores_in_range, cells_in_range)
 _LAST_LAWS: tuple[PositionLaw, ...] = (planes_written, cells_owned)  # their rules may build on the others

@@ -1,6 +1,6 @@
 """What is wrong with a rule, in words: from compiler errors and from exceptions of interpreted rules.
 
-Both end in a `RuleError` that names the game, the rule, the line, the reason and the remedy; nobody who writes a game
+Both become a `RuleError` that names the game, the rule, the line, the reason and the remedy; nobody who writes a game
 has to read the compiler's own report.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 import linecache
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meijin.core import compile as compiling
+from meijin.core.check.lint import codes, find_name, functions, lint, values
 from meijin.core.errors import RuleError, suggest
-from meijin.core.lint import codes, find_name, functions, lint, values
 
 if TYPE_CHECKING:
     from meijin.core.game import Game
@@ -31,8 +31,11 @@ WIDER = (
     "np.uint64 words may wrap around"
 )
 
+STOPPED = "it was stopped after {:g} seconds"
+UNENDING = "look for a loop that never ends; if the rule is only slow, allow it more time (`timeout`)"
+
 #: The rules whose result is a whole number.
-COUNTS = ("turn", "legal", "odds", "sample", "policy")
+COUNTS = ("turn", "legal", "odds", "sample", "policy", "setup", "ending")
 
 Explanation = tuple[str, str, str | None]  # reason, remedy, and a name in the source that shows the line
 
@@ -53,8 +56,16 @@ def place(fn: types.FunctionType, line: int | None = None) -> str:
     return f"{fn.__code__.co_filename}:{line}, in {fn.__name__}" + (f":  {source}" if source else "")
 
 
-def _error(game: Game, rule: str, problem: str, where: str, remedy: str) -> RuleError:
-    return RuleError(f"{game}: rule '{rule}' {problem}\n  at {where}\n  remedy: {remedy}")
+def broken(
+    game: Game, rule: str, problem: str, remedy: str, line: Sequence[str] | None = None, where: str = ""
+) -> RuleError:
+    """The error of a rule: what it does, where it is written, the moves that lead to the position, and the remedy."""
+    fn = getattr(game, rule, None)
+    if not where and isinstance(fn, types.FunctionType):
+        where = place(fn)
+    at = f"\n  at {where}" if where else ""
+    after = "" if line is None else f"\n  position: {' '.join([str(game), *line])}"
+    return RuleError(f"{game}: rule '{rule}' {problem}{at}{after}\n  remedy: {remedy}")
 
 
 # ---- rules that do not compile ----
@@ -71,7 +82,7 @@ def explain(game: Game, error: Exception) -> None:
         except Exception as cause:
             raise _explained(game, rule, fn, cause) from None
         if rule in COUNTS and (problem := _not_a_count(dispatcher.nopython_signatures[0].return_type)):
-            raise _error(game, rule, problem, place(fn), f"return a whole number on every path of '{rule}'") from None
+            raise broken(game, rule, problem, f"return a whole number on every path of '{rule}'") from None
 
 
 def inspect(game: Game) -> int:
@@ -81,7 +92,7 @@ def inspect(game: Game) -> int:
         read.update(functions(fn))
         if (found := lint(fn)) is not None:
             where = place(found.function, found.line)
-            raise _error(game, rule, f"cannot be compiled: {found.reason}", where, found.remedy)
+            raise broken(game, rule, f"cannot be compiled: {found.reason}", found.remedy, where=where)
     return len(read)
 
 
@@ -104,6 +115,8 @@ def _signatures(game: Game, rule: str) -> list[tuple[Any, ...]]:
         "owners": [(record, nb.Array(nb.int8, 1, "C"))],
         "sample": [(record, nb.Array(nb.uint64, 1, "C"))],
         "policy": [(record, nb.Array(nb.uint64, 1, "C"))],
+        "setup": [(record, integers, nb.int64)],
+        "tally": [(record, nb.Array(nb.float64, 2, "C"))],
     }
     return signatures.get(rule, [(record,)])
 
@@ -128,7 +141,7 @@ def _explained(game: Game, rule: str, fn: types.FunctionType, error: Exception) 
     if isinstance(error, RecursionError):
         found = next(((f, f.__code__.co_firstlineno) for f in functions(fn) if text.startswith(f.__qualname__)), found)
     where = place(*found) if found else place(fn)
-    return _error(game, rule, f"cannot be compiled: {reason}", where, remedy)
+    return broken(game, rule, f"cannot be compiled: {reason}", remedy, where=where)
 
 
 def _line_in(fn: types.FunctionType, text: str, error: Exception) -> tuple[types.FunctionType, int] | None:
@@ -286,25 +299,42 @@ _CAUSES: tuple[tuple[str, Callable[[Game, re.Match[str]], Explanation]], ...] = 
 # ---- rules that fail while interpreted ----
 
 
-def located(game: Game, rule: str, error: Exception, fn: types.FunctionType) -> RuleError:
+class Stuck(Exception):
+    """Raised inside an interpreted rule that does not return."""
+
+
+def located(game: Game, rule: str, error: BaseException, line: Sequence[str], timeout: float) -> RuleError:
     """The exception of an interpreted rule as a `RuleError` with the rule's line, the reason and the remedy."""
+    where = place(*raised_at(getattr(game, rule), error))
+    if isinstance(error, Stuck):
+        return broken(game, rule, f"does not return: {STOPPED.format(timeout)}", UNENDING, line, where)
+    reason, remedy = _failure(game, rule, error)
+    return broken(game, rule, f"fails: {reason}", remedy, line, where)
+
+
+def raised_at(fn: types.FunctionType, error: BaseException) -> tuple[types.FunctionType, int | None]:
+    """The innermost line of a function, or of its author's other functions, that an exception passed."""
     owner = {code: candidate for candidate in functions(fn) for code in codes(candidate)}
     found: tuple[types.FunctionType, int | None] = (fn, None)
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code in owner:
-            found = owner[trace.tb_frame.f_code], trace.tb_lineno
+        passed = owner.get(trace.tb_frame.f_code)
+        if passed is not None and not passed.__module__.startswith("meijin.core."):
+            found = passed, trace.tb_lineno
         trace = trace.tb_next
-    reason, remedy = _failure(game, rule, error)
-    return _error(game, rule, f"fails: {reason}", place(*found), remedy)
+    return found
 
 
-def _failure(game: Game, rule: str, error: Exception) -> tuple[str, str]:
+def _failure(game: Game, rule: str, error: BaseException) -> tuple[str, str]:
     text = str(error)
     if isinstance(error, AttributeError) and (field := re.search(r"'record' object has no attribute '(\w+)'", text)):
         reason, remedy, _ = _no_field(game, field[1])
         return reason, remedy
     if isinstance(error, IndexError):
+        if "is negative" in text:
+            return text, "test the index before it is used; Python would count from the end, compiled code need not"
+        if "too many indices" in text:
+            return text, "check the field's shape in `state`, and the number of indices"
         if "valid indices" in text:
             return "an index is not an integer", f"divide with // and convert with np.int64(...); {WORDS}"
         bound = {
@@ -320,15 +350,21 @@ def _failure(game: Game, rule: str, error: Exception) -> tuple[str, str]:
         shapes = ", ".join(f"{n}{list(game.dtype[n].shape) or ''}" for n in game.dtype.names or ())
         return text, f"{hint}keep indices inside the arrays, or declare them larger; the record has {shapes}"
     if isinstance(error, OverflowError):
-        return text, WIDER
+        return text.removeprefix("Python integer "), WIDER
     if isinstance(error, ZeroDivisionError | FloatingPointError):
         if "overflow" in text:
             return "a number grows beyond its type", WIDER
         if "divi" in text or "modulo" in text or "zero" in text:
             return text, "test the divisor before dividing"
         return text, "keep floats finite: test before a division, a root or a logarithm"
+    if isinstance(error, ValueError) and "whole number" in text:
+        return text, "divide with //, or give the field a float type"
     if isinstance(error, ValueError) and "read-only" in text:
         return "it writes to a constant table", "keep everything that changes in a field of the record"
+    if isinstance(error, TypeError) and "whole array" in text:
+        return text, "rules allocate nothing, so that a GPU can run them: write a loop over the entries"
+    if isinstance(error, AttributeError) and re.search(r"'(int\w*|GuardedArray|GuardedIntegers)' object", text):
+        return f"it is not the record that is read here ({text})", "the record is the first argument of every rule"
     if isinstance(error, TypeError) and "not supported for the input types" in text:
         return "a word (uint64) meets a signed integer or a float", WORDS
     if isinstance(error, TypeError) and "NoneType" in text:
@@ -336,7 +372,7 @@ def _failure(game: Game, rule: str, error: Exception) -> tuple[str, str]:
     if isinstance(error, TypeError) and "as an integer" in text:
         return text, "divide with // and convert with int(...)"
     if isinstance(error, NameError):
-        return text, "define it before it is used, on every path"
+        return text, "define it before it is used, on every path, or correct its spelling"
     if isinstance(error, RecursionError):
         return "a function calls itself without end", "write it as a loop; compiled rules cannot recurse"
     return f"{type(error).__name__}: {text}", PLAIN

@@ -1,7 +1,6 @@
 """The laws that compare: compiled with interpreted rules, one run with another, a game with its mirror image.
 
-Each law is a function whose docstring says it. It raises a RuleError or returns how often it was tried. They need the
-trial games of interpreted play, which has caught by then what could write into foreign memory here.
+They need the trial games of interpreted play, which has caught by then most of what could write into foreign memory.
 """
 
 from __future__ import annotations
@@ -13,18 +12,21 @@ import numpy as np
 
 from meijin.core import compile as compiling
 from meijin.core import kernels, rng
+from meijin.core.check.diagnose import broken
+from meijin.core.check.laws import Evidence, Tried, goes_on
+from meijin.core.check.statistics import PLIES, play_statistics
+from meijin.core.check.supervise import Watch
+from meijin.core.check.trial import UNWRITTEN, UNWRITTEN_BYTE, TrialPosition, close, differences
 from meijin.core.compile import Function
 from meijin.core.errors import RuleError, UnknownName
 from meijin.core.game import CHANCE, OVER, Game, Symmetry
-from meijin.core.laws import Evidence, Tried
 from meijin.core.state import State
-from meijin.core.trial import UNWRITTEN, UNWRITTEN_BYTE, Position, broken, close, differences
 
 #: Chance that `sampling` fails a correct game.
 FALSE_ALARM = 1e-9
 
-_PLIES = 20_000  # walks stop here, whatever `longest` says
-_WALKS = 64
+_IMAGES = 12  # symmetries of which each is tried on every game
+_SECONDS = 3.0  # for the statistics of random play
 _GUARD = 0x5A  # the bytes around a record that compiled rules must leave alone
 
 _WIDTHS = (
@@ -35,31 +37,6 @@ _INSIDE = "keep indices inside the arrays; MEIJIN_JIT=0 stops at the line that l
 
 
 # ---- compiled play ----
-
-
-def _probe(game: Game) -> Function:
-    """Every rule that only reads, at one position; the middle row of each array is the rule's buffer."""
-    turn, legal, score, cells_rule, planes_rule = game.turn, game.legal, game.score, game.cells, game.planes
-    odds, heuristic = game.odds or kernels.no_odds, game.heuristic or _no_heuristic
-    assert planes_rule is not None
-
-    def kernel(
-        states: Any, moves: Any, probs: Any, scores: Any, cells: Any, planes: Any, guess: Any
-    ) -> tuple[int, int]:
-        s = states[1]
-        t = turn(s)
-        n = 0
-        if t == CHANCE:
-            n = odds(s, moves[1], probs[1])
-        elif t != OVER:
-            n = legal(s, moves[1])
-        score(s, scores[1])
-        cells_rule(s, cells[1])
-        planes_rule(s, planes[1])
-        heuristic(s, guess[1])
-        return t, n
-
-    return kernel
 
 
 def _probe_search(game: Game) -> Function:
@@ -82,22 +59,18 @@ def _no_key(s: Any) -> Any:
     return np.uint64(0)
 
 
-def _no_heuristic(s: Any, scores: Any) -> None:
-    return None
-
-
 def compiled_equals_interpreted(evidence: Evidence) -> Tried:
     """Compiled rules say and do exactly what interpreted ones do, and write nothing outside record and buffers."""
-    game = evidence.game
+    game, watch = evidence.game, evidence.watch
     if not compiling.JIT:
         return Tried(0, "positions", "left out: MEIJIN_JIT=0")
-    play = game.kernel(kernels.play)
     for positions in evidence.trace:
         for here, after in zip(positions, [*positions[1:], None], strict=True):
             states = _guarded(game, here.record)
-            _compare_reading(game, here, states)
+            _compare_answers(game, watch, here, states)
             if after is not None:
-                play(states, 1, here.move)
+                watch.compiled("play", line=here.line)
+                game.kernel(kernels.play)(states, 1, here.move)
                 _check_guards(game, "play", states, here.line)
                 if changed := differences(after.record[0], states[1]):
                     ply = f"ply {len(after.line)} ({after.line[-1]})"
@@ -106,48 +79,53 @@ def compiled_equals_interpreted(evidence: Evidence) -> Tried:
     return Tried(len(evidence.positions), "positions")
 
 
-def _compare_reading(game: Game, here: Position, states: Any) -> None:
-    """The rules that only read, at one position."""
+def _compare_answers(game: Game, watch: Watch, here: TrialPosition, states: Any) -> None:
+    """The rules that only read, at one position; the middle row of each array is the rule's buffer."""
     b, c = game.branching or 0, len(game.board.cells)
     moves, probs = np.full((3, b), UNWRITTEN, np.int32), np.full((3, b), np.nan)
     scores, guess = np.full((3, game.seats), np.nan), np.full((3, game.seats), np.nan)
     cells = np.full((3, c), UNWRITTEN, np.int32)
     planes = np.full((3, game.num_planes or 0, c), np.nan, np.float32)
-    turn, n = game.kernel(_probe)(states, moves, probs, scores, cells, planes, guess)
+    owners = np.full((3, c), UNWRITTEN_BYTE, np.int8)
+    listing = "odds" if here.turn == CHANCE else "legal"
+    watch.compiled("turn", listing, "score", line=here.line)
+    turn, n = game.kernel(kernels.look)(states, 1, moves[1], probs[1], scores[1])
     if turn != here.turn:
         raise broken(game, "turn", f"differs: interpreted {here.turn}, compiled {turn}", _WIDTHS, here.line)
-    chance = turn == CHANCE
-    for rule, rows, interpreted, size in (
-        ("odds" if chance else "legal", moves, here.listed, n),
-        ("odds", probs, here.probs, n if chance else 0),
-        ("score", scores, here.scores, game.seats),
-        ("cells", cells, here.cells, c),
-        ("planes", planes, here.planes, game.num_planes or 0),
-        ("heuristic", guess, here.guess, game.seats),
+    _compare(game, here, listing, moves, here.listed, n)
+    if turn == CHANCE:
+        _compare(game, here, "odds", probs, here.probs, n)
+    _compare(game, here, "score", scores, here.scores, game.seats)
+    for rule, rows, answer in (
+        ("cells", cells, here.cells),
+        ("planes", planes, here.planes),
+        ("heuristic", guess, here.guess if game.heuristic is not None else None),
+        ("owners", owners, here.owners),
     ):
-        compiled, expected = rows[1, :size], np.asarray(interpreted)[:size]
-        if len(expected) != size or not close(expected, compiled):
-            problem = f"differs: interpreted {_short(interpreted)}, compiled {_short(compiled)}"
-            raise broken(game, rule, problem, _WIDTHS, here.line)
-        if any(not (np.isnan(row) if rows.dtype.kind == "f" else row == UNWRITTEN).all() for row in (rows[0], rows[2])):
-            raise broken(game, rule, "writes outside its buffer when compiled", _INSIDE, here.line)
+        if answer is not None:
+            watch.compiled(rule, line=here.line)
+            game.kernel(getattr(kernels, rule))(states, 1, rows[1])
+            _compare(game, here, rule, rows, answer, len(rows[1]))
     _check_guards(game, "turn", states, here.line)
     if game.noisy is not None or game.key is not None:
-        _compare_search_rules(game, here, states)
-    if here.owners is not None:
-        owners = np.full((3, c), UNWRITTEN_BYTE, np.int8)
-        game.kernel(kernels.owners)(states, 1, owners[1])
-        if not np.array_equal(owners[1], here.owners):
-            problem = f"differs: interpreted {_short(here.owners)}, compiled {_short(owners[1])}"
-            raise broken(game, "owners", problem, _WIDTHS, here.line)
-        if (owners[[0, 2]] != UNWRITTEN_BYTE).any():
-            raise broken(game, "owners", "writes outside its buffer when compiled", _INSIDE, here.line)
-        _check_guards(game, "owners", states, here.line)
+        _compare_search_rules(game, watch, here, states)
 
 
-def _compare_search_rules(game: Game, here: Position, states: Any) -> None:
+def _compare(game: Game, here: TrialPosition, rule: str, rows: Any, interpreted: Any, size: int) -> None:
+    """Compare an answer with the middle row of an array, whose outer rows must be untouched."""
+    compiled = rows[1, :size]
+    if len(interpreted) != size or not close(interpreted, compiled):
+        problem = f"differs: interpreted {_short(interpreted)}, compiled {_short(compiled)}"
+        raise broken(game, rule, problem, _WIDTHS, here.line)
+    outer, blank = rows[[0, 2]], UNWRITTEN_BYTE if rows.dtype == np.int8 else UNWRITTEN
+    if not (np.isnan(outer) if rows.dtype.kind == "f" else outer == blank).all():
+        raise broken(game, rule, "writes outside its buffer when compiled", _INSIDE, here.line)
+
+
+def _compare_search_rules(game: Game, watch: Watch, here: TrialPosition, states: Any) -> None:
     moves = here.listed if here.noisy else here.listed[:0]
     flags = np.zeros((3, len(moves)), np.int64)
+    watch.compiled(*(rule for rule in ("noisy", "key") if getattr(game, rule) is not None), line=here.line)
     key = int(game.kernel(_probe_search)(states, moves, flags))
     expected = [int(bool(flag)) for flag in here.noisy]
     if flags[1].tolist() != expected:
@@ -176,8 +154,13 @@ def _check_guards(game: Game, rule: str, states: Any, line: tuple[str, ...]) -> 
         raise broken(game, rule, "writes outside the record when compiled", _INSIDE, line)
 
 
-def _walks(game: Game, states: Any, plies: int, streams: Any) -> Any:
+_WALKING = ("start", "turn", "legal", "odds", "sample", "play")  # the rules of random play
+
+
+def _walks(evidence: Evidence, states: Any, plies: int, streams: Any) -> Any:
+    game = evidence.game
     moves, probs = kernels.buffers(game)
+    evidence.watch.compiled(*(rule for rule in _WALKING if getattr(game, rule) is not None))
     game.kernel(kernels.random_walks)(states, plies, streams, moves, probs)
     return states
 
@@ -188,7 +171,7 @@ def seeding(evidence: Evidence) -> Tried:
     for number, positions in enumerate(evidence.trace):
         states = _guarded(game)
         last = positions[-1]
-        _walks(game, states[1:2], len(last.line), rng.streams(seed, number + 1)[number:])
+        _walks(evidence, states[1:2], len(last.line), rng.streams(seed, number + 1)[number:])
         _check_guards(game, "play", states, last.line)
         if changed := differences(last.record[0], states[1]):
             problem = f"ends elsewhere from the same seed: interpreted -> compiled: {', '.join(changed)}"
@@ -199,15 +182,16 @@ def seeding(evidence: Evidence) -> Tried:
 def games_end(evidence: Evidence) -> Tried:
     """Every random game ends within `longest` plies."""
     game = evidence.game
-    count = _WALKS if compiling.JIT else 1
-    plies = min(game.longest, _PLIES)
-    states = _walks(game, game.states(count), plies, rng.streams(evidence.seed + 1, count))
-    going = [state for state in (State(game, record) for record in states) if not state.is_over]
-    if going and plies == game.longest:
-        problem = f"says the game goes on after longest={game.longest} plies"
-        remedy = f"declare a larger `longest`, or end the game there; the position is\n{going[0]}"
-        raise broken(game, "turn", problem, remedy)
-    return Tried(count, "games", f"{len(going)} still going at ply {plies}" if going else "")
+    rules = [rule for rule in _WALKING if rule != "sample" and getattr(game, rule) is not None]
+    # One game of long interpreted play was enough to see an end, or not to see it.
+    seconds = _SECONDS if compiling.JIT else _SECONDS / 10
+    found = play_statistics(
+        game, seconds=seconds, seed=evidence.seed, progress=lambda played: evidence.watch.compiled(*rules, "score")
+    )
+    evidence.statistics = found
+    if found.unfinished and game.longest <= PLIES:
+        raise broken(game, "turn", *goes_on(game))
+    return Tried(found.games, "games", f"{found.unfinished} still going at ply {PLIES}" if found.unfinished else "")
 
 
 def round_trips(evidence: Evidence) -> Tried:
@@ -215,6 +199,7 @@ def round_trips(evidence: Evidence) -> Tried:
     game, count = evidence.game, min(5, len(evidence.trace))
     registered = _registered(game)
     for positions in evidence.trace[:count]:
+        evidence.watch.compiled("start", "play", "turn", "legal", "score", "cells")
         state = State(game).play_line([position.move for position in positions[:-1]])
         if registered:
             again = State.parse(state.text)
@@ -228,10 +213,10 @@ def round_trips(evidence: Evidence) -> Tried:
         for position in positions[1:]:
             state.redo()
             _same(game, state, position)
-    return Tried(count, "games", "" if registered else "text left out: the game is not registered")
+    return Tried(count, "games", "" if registered else "text left out: not registered")
 
 
-def _same(game: Game, state: State, position: Position) -> None:
+def _same(game: Game, state: State, position: TrialPosition) -> None:
     if changed := differences(position.record[0], state.record):
         problem = f"leads elsewhere when played again or taken back: {', '.join(changed)}"
         raise broken(game, "play", problem, "let it depend on the record and the move alone", position.line)
@@ -252,7 +237,8 @@ def symmetries(evidence: Evidence) -> Tried:
     try:
         kept = game.symmetries[1:]
     except UnknownName as error:
-        raise RuleError(f"{error}\n  remedy: correct `keeps` and `swaps`") from None
+        known = ", ".join(game.board.symmetries)
+        raise RuleError(f"{error}\n  remedy: correct `keeps` and `swaps`; the board has {known}") from None
     for name in (*(game.keeps or ()), *game.swaps):
         if name not in {symmetry.name for symmetry in game.symmetries}:
             list_ = "swaps" if name in game.swaps else "keeps"
@@ -275,18 +261,23 @@ def symmetries(evidence: Evidence) -> Tried:
             notes.append(f"{symmetry.name} not tried: it moves the start")
             continue
         notes.append(symmetry.name)
-        for positions in evidence.trace if compiling.JIT else evidence.trace[:1]:
-            tried += _mirrored(game, symmetry, positions)
-    return Tried(tried, "positions", ", ".join(notes) or "only the identity")
+        # Where there are hundreds of symmetries, each is tried on fewer games.
+        games = max(1, _IMAGES * len(evidence.trace) // len(kept)) if compiling.JIT else 1
+        for positions in evidence.trace[:games]:
+            tried += _mirrored(game, evidence.watch, symmetry, positions)
+    more = f" and {len(notes) - 11} more" if len(notes) > 12 else ""
+    return Tried(tried, "positions", (", ".join(notes[: 11 if more else 12]) or "only the identity") + more)
 
 
-def _mirrored(game: Game, symmetry: Symmetry, positions: list[Position]) -> int:
+def _mirrored(game: Game, watch: Watch, symmetry: Symmetry, positions: list[TrialPosition]) -> int:
     states, scores = game.states(1), np.zeros(game.seats)
     moves, probs = kernels.buffers(game)
     cells = np.zeros(len(game.board.cells), np.int32)
     where = np.array(symmetry.cells)
+    watch.compiled("start")
     game.kernel(kernels.start)(states, 0)
     for position in positions:
+        watch.compiled("turn", "odds" if position.turn == CHANCE else "legal", "score", "cells", "play")
         turn, n = game.kernel(kernels.look)(states, 0, moves, probs, scores)
         game.kernel(kernels.cells)(states, 0, cells)
         images = np.array(symmetry.outcomes if position.turn == CHANCE else symmetry.moves, np.int32)
@@ -337,7 +328,7 @@ def sampling(evidence: Evidence) -> Tried:
     """`sample` draws every legal move equally often, and outcomes by their odds (false alarms: below 1e-9)."""
     game = evidence.game
     if game.sample is None:
-        return Tried(0, "positions", "left out: the game has no `sample`")
+        return Tried(0, "positions", "left out: no `sample`")
     positions = [p for p in evidence.positions if p.turn != OVER and len(p.listed) > 1]
     chosen = positions[:: max(1, len(positions) // 8)][:8]
     draws = game.kernel(_draws)
@@ -345,6 +336,7 @@ def sampling(evidence: Evidence) -> Tried:
         n = len(position.listed)
         total = min(2000 * n, 100_000) if compiling.JIT else 500
         histogram = np.zeros(max(game.num_moves, game.num_outcomes), np.int64)
+        evidence.watch.compiled("sample", line=position.line)
         outside = draws(position.record.copy(), total, rng.stream(evidence.seed, 10_000 + number), histogram)
         listed = np.isin(np.arange(len(histogram)), position.listed)
         if outside or histogram[~listed].any():
@@ -371,19 +363,15 @@ def sampling(evidence: Evidence) -> Tried:
 
 def gpu_equals_cpu(evidence: Evidence) -> Tried:
     """The GPU plays the same games from the same seed."""
-    game, seed = evidence.game, evidence.seed
-    if evidence.gpu is False:
-        return Tried(0, "games", "left out: gpu=False")
     from meijin.core import cuda
 
-    if evidence.gpu:
-        cuda.require()
-    elif not cuda.available():
-        return Tried(0, "games", "left out: no GPU here")
+    game, seed = evidence.game, evidence.seed
+    if not cuda.available():
+        return Tried(0, "games", "left out: no GPU")
     count = 2 if cuda.simulated() else 256
-    plies = min(game.longest, _PLIES)
+    plies = min(game.longest, PLIES)
     device = cuda.random_walks(game, count, plies, seed)
-    host = _walks(game, game.states(count), plies, rng.streams(seed, count))
+    host = _walks(evidence, game.states(count), plies, rng.streams(seed, count))
     for i in range(count):
         if changed := differences(host[i], device[i]):
             problem = f"ends elsewhere on the GPU (game {i} of seed {seed}), CPU -> GPU: {', '.join(changed)}"
