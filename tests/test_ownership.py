@@ -110,7 +110,7 @@ def test_owners_of_a_finished_game_of_othello_are_its_discs() -> None:
 
 def test_only_some_games_tell() -> None:
     assert make("hex").owners is None
-    with pytest.raises(ValueError, match="hex has no rule `owners` its cells"):
+    with pytest.raises(ValueError, match="hex has no rule `owners`"):
         make("hex").kernel(kernels.owners)
 
 
