@@ -14,7 +14,7 @@ from meijin.core.catalogue import games, make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, NoDevice, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
 from meijin.learning.zero import checkpoint  # noqa: E402
-from meijin.learning.zero.config import Training  # noqa: E402
+from meijin.learning.zero.config import TrainingConfig  # noqa: E402
 from meijin.learning.zero.inference import Evaluator, InferenceNet  # noqa: E402
 from meijin.learning.zero.layout import layout  # noqa: E402
 from meijin.learning.zero.learner import Learner  # noqa: E402
@@ -288,7 +288,7 @@ def positions(game, spread):
 
 def test_values_without_bounds_are_learned_in_units_of_their_spread():
     net = Net(make("2048"), SMALL)
-    learner = Learner(net, Training(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
+    learner = Learner(net, TrainingConfig(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
     data = positions(net.game, 0.02)
     for part in (net, learner.averaged):
         part.value.units.copy_(torch.tensor([0.6, 0.1]))

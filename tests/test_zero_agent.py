@@ -23,7 +23,8 @@ from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError  # noqa: E402
 from meijin.core.rng import stream  # noqa: E402
 from meijin.core.state import State  # noqa: E402
-from meijin.learning.zero import checkpoint, files  # noqa: E402
+from meijin.learning import files  # noqa: E402
+from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
 from meijin.learning.zero.opinion import Opinion  # noqa: E402
 from meijin.learning.zero.searching import RawNet  # noqa: E402
@@ -297,7 +298,7 @@ def test_checkpoints_that_are_not_there_or_not_sound(run: Path, tmp_path: Path) 
     assert "damaged" in error(flipped)
     text = tmp_path / "text.safetensors"
     text.write_text("no net at all")
-    assert "damaged or no safetensors file" in error(text)
+    assert "damaged or not a safetensors file" in error(text)
     with pytest.raises(BadParameter, match=r"its net is one of tic_tac_toe: it is another game"):
         build(f"zero({str(run)!r})", make("othello"))
 

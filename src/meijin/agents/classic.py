@@ -19,7 +19,7 @@ from meijin.core.game import Game
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
 from meijin.learning.classic import checkpoint
-from meijin.learning.zero.files import find, is_zero, need_torch
+from meijin.learning.files import find, is_zero, need_torch
 from meijin.search.clock import must_move
 
 Values = tuple[float, ...]
@@ -71,7 +71,7 @@ class _Classic:
 
     def __init__(self, path: str, want: str):
         self._kept = checkpoint.load(path, want)
-        self.game = self._kept.game
+        self.game = self._kept.game.id
         self._encoder: Any = None
 
     def unfit(self, game: Game) -> str | None:

@@ -12,7 +12,7 @@ from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
-from meijin.learning.zero import files
+from meijin.learning import files
 from meijin.search.clock import must_move
 
 if TYPE_CHECKING:

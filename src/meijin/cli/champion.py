@@ -15,7 +15,7 @@ from meijin.cli.console import busy, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.folders import data_folder
-from meijin.learning.zero import files
+from meijin.learning import files
 
 MOST_BYTES = 3 * 10**6  # of a champion, so that all of them together stay a small download
 POINTS = 40  # of its curve

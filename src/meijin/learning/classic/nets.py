@@ -18,7 +18,7 @@ from meijin.core.game import Game
 from meijin.learning.classic.encoding import Encoder
 
 
-class Board(nn.Module):
+class BoardFeatures(nn.Module):
     """Features of a position: a convolution where the board is a grid, else a dense layer of as many features.
 
     Cells beside the grid (pieces in hand) go past the convolution as they are.
@@ -59,12 +59,12 @@ class Board(nn.Module):
         return out
 
 
-class Net(nn.Module):
+class ClassicNet(nn.Module):
     """What both nets share: the board, perhaps a ReLU, and the linear layer."""
 
     def __init__(self, game: Game, outputs: int, features: int, kernel: int, relu: bool, bias: bool):
         super().__init__()
-        self.board = Board(game, features, kernel)
+        self.board = BoardFeatures(game, features, kernel)
         self.relu = relu
         self.decide = nn.Linear(self.board.out_features, outputs, bias=bias)
 
@@ -74,7 +74,7 @@ class Net(nn.Module):
         return out
 
 
-class PolicyNet(Net):
+class PolicyNet(ClassicNet):
     """A logit for every move."""
 
     def __init__(self, game: Game, features: int = 20, kernel: int = 3, relu: bool = False):
@@ -87,7 +87,7 @@ class PolicyNet(Net):
         return torch.log_softmax(logits, 1)
 
 
-class ValueNet(Net):
+class ValueNet(ClassicNet):
     """A reward for every move and seat; seats count from the mover on, so that its own reward is entry 0."""
 
     def __init__(self, game: Game, features: int = 20, kernel: int = 3, relu: bool = True):

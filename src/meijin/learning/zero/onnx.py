@@ -19,10 +19,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.checkpoint import write_whole
 from meijin.learning.zero.inference import InferenceNet, batches
 from meijin.learning.zero.nets import Net
 
@@ -51,7 +51,7 @@ def export(net: Net, path: str | Path) -> Path:
     model = program.model_proto
     about = {"game": str(net.game), "net": net.config.to_dict()}
     onnx.helper.set_model_props(model, {"meijin": json.dumps(about)})
-    write_whole(path, model.SerializeToString())
+    write_file(path, model.SerializeToString())
     return path
 
 

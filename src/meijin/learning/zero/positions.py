@@ -15,10 +15,10 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from meijin.core import kernels
+from meijin.core.atomic import write_file
 from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.checkpoint import write_whole
 from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import packer, packing
 from meijin.search.forest.scale import scaler
@@ -78,7 +78,7 @@ class Positions:
 
     def save(self, path: Path, **facts: str) -> None:
         tensors = {field.name: getattr(self, field.name).cpu().contiguous() for field in fields(self)}
-        write_whole(path, to_bytes(tensors, facts))
+        write_file(path, to_bytes(tensors, facts))
 
     @classmethod
     def load(cls, path: Path, game: Game) -> Positions:

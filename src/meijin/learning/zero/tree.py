@@ -15,8 +15,8 @@ from meijin.core.errors import MeijinError
 from meijin.core.moves import Move
 from meijin.core.rng import streams
 from meijin.core.state import State
+from meijin.learning.files import header
 from meijin.learning.zero import checkpoint
-from meijin.learning.zero.files import header
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.selfplay import Worker
 from meijin.search.forest import Forest, Settings, layout, play
