@@ -240,7 +240,7 @@ def test_out_of_time_an_iteration_is_cut_short_and_kept(tmp_path: Path) -> None:
     told: list[Event] = []
     run = ClassicRun(tmp_path, config.finish_in(500, None), now=lambda: float(next(ticks)), handlers=[told.append])
     last = run.go()
-    assert last.iteration == 1 and isinstance(last, Finished) and last.reason == "its time is up"
+    assert last.iteration == 1 and isinstance(last, Finished) and last.reason == "the time is up"
     epochs = [event.done for event in told if isinstance(event, Progress) and event.phase == "training"]
     assert 10 < len(epochs) < 500 and epochs == list(range(len(epochs)))
     assert next(ticks) < 600  # all in all, saving included

@@ -87,6 +87,7 @@ class Run(ABC, Generic[C]):
         self.reason = ""  # why the run may end before its length is reached
         self._stopping = threading.Event()
         self._costs: dict[str, float] = {"saving": 0.0}  # seconds that something took last time
+        self._reported = "", 0.0  # the last phase, and when
         self._durations: deque[float] = deque(maxlen=max(10, self.config.length.evaluate))  # of the last iterations
         self._build()
         self.folder.create()
@@ -196,9 +197,11 @@ class Run(ABC, Generic[C]):
         return not self._stopping.is_set() and self.clock.left > reserve
 
     def report(self, phase: str, done: int, total: int, reserve: float = 0.0) -> bool:
-        """Say that a slice of work is done; returns whether there is time for another."""
+        """Say that a slice of work is done; returns whether there is time for another like it, and `reserve` more."""
         self.emit(Progress(phase, done, total))
-        return self.going(reserve)
+        before, now = self._reported, self.clock.elapsed
+        self._reported = phase, now
+        return self.going(reserve + (now - before[1] if before[0] == phase and done else 0.0))
 
     def stop(self) -> None:
         """Ask the run to end soon; may be called from any thread. It can be resumed."""
@@ -243,7 +246,7 @@ class Run(ABC, Generic[C]):
         self.emit(RunStarted(*started, length.seconds or None))
         try:
             with self._naming_lack_of_memory():
-                while self.progress < 1.0 and not self.reason and self.iterate() is not None:
+                while self.going() and self.progress < 1.0 and not self.reason and self.iterate() is not None:
                     pass
                 if not self.folder.latest.exists():  # not even one iteration fitted
                     self.save()
@@ -253,10 +256,15 @@ class Run(ABC, Generic[C]):
         if self.stopping and not self.reason and self.progress < 1.0:
             last = Stopped(self.iteration, self.folder.path)
         else:
-            limit = "its time is up" if self.clock.share >= 1.0 else "all iterations are done"
-            last = Finished(self.iteration, self.folder.path, self.expression(self.folder.path), self.reason or limit)
+            last = Finished(self.iteration, self.folder.path, self.expression(self.folder.path), self._why())
         self.emit(last)
         return last
+
+    def _why(self) -> str:
+        if self.reason or self.iteration >= self.config.length.iterations:
+            return self.reason or "all iterations are done"
+        # Most of it was compilation, which is cached for the next time.
+        return "the time is up" if self.iteration else "the time was up before the first iteration; --resume with more"
 
     def __iter__(self) -> Iterator[Event]:
         """Train in another thread and yield the events as they come; leaving the loop stops the run."""
