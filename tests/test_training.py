@@ -19,7 +19,7 @@ from meijin import build, make, training
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.learning.zero import checkpoint
 from meijin.training import events
-from meijin.training.clock import Clock
+from meijin.training.clock import RunClock
 from meijin.training.events import (
     Evaluated,
     Event,
@@ -193,12 +193,12 @@ def test_the_time_left_is_that_of_the_clock_or_of_the_latest_iterations(tmp_path
 
 def test_a_clock_counts_earlier_sessions() -> None:
     now = iter([10.0, 13.0, 14.0, 15.0])
-    clock = Clock(began=4.0, now=lambda: next(now))
+    clock = RunClock(began=4.0, now=lambda: next(now))
     clock.set_limit(40.0)
     assert clock.elapsed == 6.0
     clock.spent = 20.0
     assert clock.elapsed == 29.0 and clock.left == 10.0 and clock.share == 31 / 40
-    assert Clock().share == 0.0 and Clock().left == float("inf")
+    assert RunClock().share == 0.0 and RunClock().left == float("inf")
 
 
 # ---- starting and resuming ----

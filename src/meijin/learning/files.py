@@ -109,7 +109,7 @@ def _about(path: Path, changed: int) -> dict[str, Any] | None:
 
 
 def champion(game: Game) -> Path | None:
-    """The champion of a game with these parameters: one trained for it, else one whose net serves its size too."""
+    """The champion of a game with these parameters: one trained for it, else one whose net can play its size."""
     named = [(path, said) for path, said in champions() if said["game"].partition("(")[0] == game.name]
     for path, said in named:
         if said["game"] == game.id:

@@ -24,6 +24,7 @@ from meijin.core.errors import BadParameter, UnknownName, suggest
 from meijin.core.game import Game
 from meijin.learning.config import RunConfig, read
 from meijin.learning.files import need_torch
+from meijin.training.champions import make_champion
 from meijin.training.events import Event, Handler
 from meijin.training.folder import RunFolder
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from meijin.training.run import Run
     from meijin.training.zero_run import ZeroRun
 
-__all__ = ["METHODS", "Event", "Handler", "classic", "resume", "start", "zero"]
+__all__ = ["METHODS", "Event", "Handler", "classic", "make_champion", "resume", "start", "zero"]
 
 C = TypeVar("C", bound=RunConfig)
 

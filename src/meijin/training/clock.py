@@ -9,7 +9,7 @@ from collections.abc import Callable
 Now = Callable[[], float]
 
 
-class Clock:
+class RunClock:
     """Seconds of a run: those of its earlier sessions, and those since this one began."""
 
     def __init__(self, began: float | None = None, now: Now = time.perf_counter):

@@ -29,7 +29,7 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.config import UNLIMITED, RunConfig
 from meijin.learning.files import SUFFIX
-from meijin.training.clock import Clock, Now
+from meijin.training.clock import Now, RunClock
 from meijin.training.curves import Curves
 from meijin.training.events import (
     Evaluated,
@@ -73,7 +73,7 @@ class Run(ABC, Generic[C]):
 
         `began`: when the clock of this session started, as told by `now`; by default it starts here.
         """
-        self.clock = Clock(began=began, now=now)
+        self.clock = RunClock(began=began, now=now)
         self.folder, self.device, self.handlers = RunFolder(folder), device, list(handlers)
         self.resumed = resume
         self.config: C = self._checked(config)

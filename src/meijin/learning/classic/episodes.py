@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from meijin.core.game import Game
 from meijin.learning.classic.choice import Choice
-from meijin.learning.classic.encoding import Encoder, Table, joined
+from meijin.learning.classic.encoding import Encoder, ParallelGames, joined
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def play(
     length is how many moves the game had, those of all seats together; move counts them from 0. So the last move of a
     game is worth alpha * e; a win counts more the sooner it comes, and a loss less the later it comes.
     """
-    encoder, table = Encoder(game), Table(game, games, seed)
+    encoder, table = Encoder(game), ParallelGames(game, games, seed)
     rng = np.random.default_rng((seed, 1))
     own = np.resize(np.array(range(game.seats) if seats is None else seats, np.int64), games)  # [game] -> its seat
     kept: list[tuple[Any, Any, Any, int]] = []  # (states, games, moves, how many moves came before)
@@ -85,7 +85,7 @@ def play(
     return _written(encoder, table, own, length, kept, alpha), _counted(table.scores, own)
 
 
-def _written(encoder: Encoder, table: Table, own: Any, length: Any, kept: list[Any], alpha: float) -> Moves:
+def _written(encoder: Encoder, table: ParallelGames, own: Any, length: Any, kept: list[Any], alpha: float) -> Moves:
     seats = table.game.seats
     turned = (own[:, None] + np.arange(seats)) % seats  # [game, seats from the learner on]
     scaled = np.take_along_axis(encoder.scaled(table.scores), turned, 1)

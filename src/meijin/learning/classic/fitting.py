@@ -64,7 +64,7 @@ def move_loss(game: Game, net: Net, moves: Moves, baseline: bool = False, entrop
             reward = rewards[rows, 0]
             chosen = logs.gather(1, made[rows, None]).squeeze(1)
             loss = -(chosen * (reward - reward.mean() if baseline else reward)).mean()
-            return loss + entropy * _expected(logs, logs.exp()).mean()  # what is expected of log p: minus the entropy
+            return loss + entropy * _expected(logs, logs.exp()).mean()  # the expectation of log p is minus the entropy
 
         return reinforce
 
@@ -120,12 +120,12 @@ def _batches(rng: np.random.Generator, count: int, size: int) -> Iterator[Tensor
 
 
 def _expected(logs: Tensor, probs: Tensor) -> Tensor:
-    """[row]: the sum of probability times logarithm; where the probability is 0 so is the product."""
+    """[row]: the sum of probability times logarithm; a product with probability 0 is 0."""
     return (probs * logs.where(probs > 0, 0.0)).sum(1)
 
 
 def agreement(game: Game, net: Net, examples: Examples) -> tuple[float, float]:
-    """Shares of the positions in which the net's favourite move is one of the best, and in which it keeps the score."""
+    """Shares of positions in which the net's favourite move is one of the best, and in which it keeps the score."""
     inputs, legal = map(torch.from_numpy, Encoder(game)(examples.states))
     with torch.inference_mode():
         liked: Any = net(inputs, legal) if isinstance(net, PolicyNet) else net(inputs)[:, :, 0]

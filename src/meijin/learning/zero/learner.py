@@ -1,4 +1,4 @@
-"""The learner: a net, its optimiser, and one step after another on positions of self-play."""
+"""The learner: a net, its optimizer, and training steps on positions of self-play."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Learner:
         self.unpack, self.symmetries = Unpacker(net.game, device), Symmetries(net.game, device)
         self.forward: Any = torch.compile(self.net.outputs) if config.compiled else self.net.outputs
         self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
-        self.lists_all = True  # whether positions list every legal move: then the others need no unlearning
+        self.lists_all = True  # whether positions list every legal move, so that others need not be unlearned
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
 
     def _optimizer(self) -> torch.optim.Optimizer:
@@ -128,7 +128,7 @@ class Learner:
 
     @torch.no_grad()
     def _average(self) -> None:
-        # The mean of few steps would mostly be the first weights, so its memory grows with the steps.
+        # After few steps the mean would mostly be the first weights, so its memory grows with the steps.
         keep = min(self.config.ema, (1 + self.steps) / (10 + self.steps))
         mine = [t for t in self.averaged.state_dict().values() if t.is_floating_point()]
         theirs = [t for t in self.net.state_dict().values() if t.is_floating_point()]
@@ -212,10 +212,10 @@ class Learner:
         for i, parameter in enumerate(p for group in self.optimizer.param_groups for p in group["params"]):
             prefix = f"optimizer/{i}/"
             kept = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-            if set(kept) == MOMENTS[self.config.optimizer]:  # another optimiser begins anew
-                on_gpu = self.device.type == "cuda"  # where the fused optimiser wants even its count of steps
+            if set(kept) == MOMENTS[self.config.optimizer]:  # another optimizer starts afresh
+                on_gpu = self.device.type == "cuda"  # the fused optimizer wants even its step count there
                 self.optimizer.state[parameter] = {
-                    # and moments that lie in memory as their weights do
+                    # and moments with the strides of their weights
                     name: torch.empty_like(parameter).copy_(value)
                     if value.ndim
                     else value.to(self.device if on_gpu else "cpu")
@@ -224,7 +224,7 @@ class Learner:
 
 
 def _owned(found: Outputs, owners: Tensor, mover: Tensor) -> dict[str, Tensor]:
-    """The losses of ownership and score: squared errors, over the positions of games that were played to the end."""
+    """The losses of ownership and score: squared errors, over positions of games that were played to the end."""
     known = (owners[:, 0] != UNKNOWN).float()
     # 1: mine, -1: another's, 0: nobody's
     target = (owners == mover).float() - ((owners >= 0) & (owners != mover)).float()
