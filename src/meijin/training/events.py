@@ -12,14 +12,13 @@ A handler is any function of an event:
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,11 @@ class Event:
     def to_json(self) -> str:
         """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; null stands for nan."""
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-        return json.dumps({"event": name, **_plain(dataclasses.asdict(self))})
+        return msgspec.json.encode({"event": name, **vars(self)}, enc_hook=_plain).decode()
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else float(value)  # numpy's numbers
 
 
 Handler = Callable[[Event], None]
@@ -127,15 +130,3 @@ class Finished(Event):
     folder: Path
     agent: str  # expression of the agent that plays what was learned
     reason: str
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    return float(value) if math.isfinite(value) else None

@@ -245,11 +245,17 @@ class Run(ABC, Generic[C]):
         started = (self.config.METHOD, str(self.game), self.folder.path, self.iteration, iterations)
         self.emit(RunStarted(*started, length.seconds or None))
         try:
-            with self._naming_lack_of_memory():
-                while self.going() and self.progress < 1.0 and not self.reason and self.iterate() is not None:
-                    pass
-                if not self.folder.latest.exists():  # not even one iteration fitted
-                    self.save()
+            while self.going() and self.progress < 1.0 and not self.reason and self.iterate() is not None:
+                pass
+            if not self.folder.latest.exists():  # not even one iteration fitted
+                self.save()
+        except Exception as error:
+            if "out of memory" not in str(error).lower().replace("_", " "):
+                raise
+            raise MeijinError(
+                f"out of memory on {self.device} after iteration {self.iteration} ({str(error).splitlines()[0]}); "
+                f"lower {self.MEMORY}, then --resume"
+            ) from error
         finally:
             self.close()
         last: Finished | Stopped
@@ -313,18 +319,6 @@ class Run(ABC, Generic[C]):
     def close(self) -> None:
         self.curves.close()
 
-    @contextmanager
-    def _naming_lack_of_memory(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            if "out of memory" not in str(error).lower().replace("_", " "):
-                raise
-            raise MeijinError(
-                f"out of memory on {self.device} after iteration {self.iteration} ({str(error).splitlines()[0]}); "
-                f"lower {self.MEMORY}, then --resume"
-            ) from error
-
     # ---- evaluation ----
 
     def _evaluate(self) -> Row:
@@ -338,8 +332,9 @@ class Run(ABC, Generic[C]):
         try:
             with self.timed("evaluation"):
                 row |= self._measure()
+                agent = self.agent()
                 for each in self.evaluators:
-                    result = evaluate(self.game, self.agent(), each, seed=self.iteration, step=self._step(each.name))
+                    result = evaluate(self.game, agent, each, seed=self.iteration, step=self._step(each.name))
                     self.emit(
                         Evaluated(each.name, result.value, result.interval, result.games, result.goal, result.reached)
                     )
