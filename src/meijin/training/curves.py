@@ -90,7 +90,7 @@ def heat_map(state: State, priors: Sequence[float]) -> NDArray[np.float32] | Non
     image = np.zeros(rows * columns, np.float32)
     place = dict(enumerate(game.board.grid_index))
     for move, p in zip(state.legal_moves, priors, strict=True):
-        step = next((step for step in game.paths[move] if isinstance(step, int | frozenset)), None)
+        step = next((step for step in game.paths[move] or () if isinstance(step, int | frozenset)), None)
         cells = () if step is None else (step,) if isinstance(step, int) else step
         image[[place[cell] for cell in cells if cell in place]] += p
     if not image.max() > 0:

@@ -113,7 +113,7 @@ class Encoder:
         self.cells = len(game.board.cells)
         self.channels = (game.num_planes or 0) + 2
         touched = [
-            sorted({c for step in path if not isinstance(step, str) for c in _cells(step)}) for path in game.paths
+            sorted({c for step in path or () if not isinstance(step, str) for c in _cells(step)}) for path in game.paths
         ]
         self._offsets = np.cumsum([0, *map(len, touched)]).astype(np.int64)
         self._touched = np.array([cell for cells in touched for cell in cells], np.int64)
