@@ -49,11 +49,11 @@ def load(path: str | Path, want: str | None = None, game: Game | None = None) ->
         raise BadParameter(f"'{file}' holds a {kind} net, not a {want} net: play it as {kind}(\"{file}\")")
     try:
         net = build(found.game, found.net)
-        net.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in weights.items()})
+        net.load_state_dict({name: torch.tensor(tensor) for name, tensor in weights.items()})
     except (KeyError, ValueError, TypeError, RuntimeError) as error:
         reason = (str(error) or repr(error)).splitlines()[0]
         raise MeijinError(
             f"{file}: the weights do not fit its own net ({reason}). The file is damaged; use another checkpoint"
         ) from None
-    extra = {name: torch.from_numpy(tensor) for name, tensor in found.extra.items()}
+    extra = {name: torch.tensor(tensor) for name, tensor in found.extra.items()}
     return Checkpoint(file, found.kind, found.game, net.eval(), found.facts, extra)

@@ -57,6 +57,6 @@ def load(path: str | Path, game: Game | None = None) -> Checkpoint[Net]:
                 f"but should be {wanted.get(name, 'absent')}. The file is damaged; use another checkpoint"
             )
     net = Net(found.game, config)
-    net.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in weights.items()})  # casts float16 back
-    extra = {name: torch.from_numpy(tensor) for name, tensor in found.extra.items()}
+    net.load_state_dict({name: torch.tensor(tensor) for name, tensor in weights.items()})  # casts float16 back
+    extra = {name: torch.tensor(tensor) for name, tensor in found.extra.items()}
     return Checkpoint(found.path, found.kind, found.game, net.eval(), found.facts, extra)
