@@ -32,8 +32,9 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
 from meijin import make
 from meijin.core.game import Game
+from meijin.learning.nets.config import NetConfig
 from meijin.learning.zero.inference import Evaluator, cpu_dtype
-from meijin.learning.zero.nets import Net, NetConfig, Outputs
+from meijin.learning.zero.nets import Net, Outputs
 from meijin.learning.zero.selfplay import SelfPlay
 from meijin.search.forest import Settings, layout
 

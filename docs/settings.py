@@ -14,8 +14,8 @@ from typing import Any
 
 from meijin.core.errors import MeijinError
 from meijin.learning.classic.config import ClassicConfig
+from meijin.learning.nets.config import SIZES, NetConfig
 from meijin.learning.zero.config import ZeroConfig
-from meijin.learning.zero.nets import SIZES, NetConfig
 
 PAGE = Path(__file__).parent / "zero.md"
 

@@ -402,11 +402,11 @@ def test_nothing_imports_torch_before_it_is_needed() -> None:
         "import sys; import meijin; from meijin.agents.catalogue import agents; agents.names();"
         "from meijin import training; from meijin.learning.classic.config import ClassicConfig; ClassicConfig('x');"
         "assert 'torch' not in sys.modules; sys.modules['torch'] = None\n"
-        "try: meijin.build('policy(\"x\")')\n"
+        "try: training.classic('tic_tac_toe')\n"
         "except meijin.MeijinError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'meijin[nn]'" in done.stdout, done.stderr
+    assert "pip install torch safetensors" in done.stdout, done.stderr
 
 
 def test_a_net_with_the_shape_of_its_config() -> None:

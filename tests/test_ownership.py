@@ -23,10 +23,11 @@ from meijin.core.game import Game  # noqa: E402
 from meijin.core.rng import streams  # noqa: E402
 from meijin.core.state import State  # noqa: E402
 from meijin.games.go import final_score  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero.config import TrainingConfig  # noqa: E402
 from meijin.learning.zero.inference import InferenceNet  # noqa: E402
 from meijin.learning.zero.learner import Learner  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker, harvest, imitated  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
 from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402

@@ -192,6 +192,5 @@ def test_a_run_becomes_a_champion_and_is_played_against(monkeypatch: pytest.Monk
     shown = good("play", GAME, "--simulations", "8", input="b2\nquit\n")
     assert "champion(simulations=400)" in shown and "O  plays" in shown
     monkeypatch.setattr(files, "torch_missing", lambda: "torch")
-    shown = good("play", GAME, input="quit\n")
-    assert "mcts(seconds=1)" in shown and "pip install 'meijin[nn]'" in shown
-    assert "pip install 'meijin[nn]'" in bad("play", GAME, "--seat", "1=champion")
+    assert "champion(simulations=400)" in good("play", GAME, input="quit\n")  # playing needs no PyTorch
+    assert "pip install torch" in bad("train", GAME, "zero", *QUICK, "--out", "r2")

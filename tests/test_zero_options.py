@@ -16,12 +16,14 @@ from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter  # noqa: E402
 from meijin.core.rng import below, stream  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero.config import ZeroConfig  # noqa: E402
-from meijin.learning.zero.inference import Evaluator  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.inference import TorchEvaluator  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions, imitated, policy_width  # noqa: E402
 from meijin.learning.zero.replay import ReplayBuffer  # noqa: E402
-from meijin.learning.zero.selfplay import SelfPlay, Worker  # noqa: E402
+from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402
+from meijin.learning.zero.worker import make_worker  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
 from meijin.training import net_matches  # noqa: E402
 from meijin.training.net_matches import NetMatches  # noqa: E402
@@ -68,14 +70,16 @@ def test_a_sequential_gate_takes_the_likelier_in_the_end(tmp_path: Path) -> None
 def past_answers(device: str) -> None:
     """Where the past net's seat is to move at the root, its answers are the ones that count."""
     present, past = net(1), net(2)
-    worker = Worker(present, 8, Settings(simulations=4, warm=9), device=device, dtype="float32", slots=80, rivals=5)
+    worker = make_worker(
+        present, 8, Settings(simulations=4, warm=9), device=device, dtype="float32", slots=80, rivals=5
+    )
     worker.set(Settings(simulations=4, warm=9), past)
-    expected = [Evaluator(each, 8, device=device, dtype="float32", graph=False) for each in (present, past)]
+    expected = [TorchEvaluator(each, 8, device=device, dtype="float32", graph=False) for each in (present, past)]
     seen, near = set(), 1e-4 if device == "cpu" else 2e-2  # a GPU rounds by batch and algorithm
     for _ in range(60):
         worker.run(1)
-        x, logits = worker.evaluator.x.cpu(), worker.evaluator.logits.cpu().numpy()
-        values, info = worker.evaluator.values.cpu().numpy(), worker.forest.host("info")
+        own, info = worker.evaluator, worker.forest.host("info")
+        x, logits, values = (torch.as_tensor(part).cpu().numpy() for part in (own.x, own.logits, own.values))
         answers = [each(x) for each in expected]
         for i in range(8):
             of_past = int(info[i, layout.PAST])

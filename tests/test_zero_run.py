@@ -21,14 +21,15 @@ pytest.importorskip("safetensors")
 from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero import checkpoint  # noqa: E402
+from meijin.learning.zero.batch_search import BatchSearch  # noqa: E402
 from meijin.learning.zero.config import SelfPlayConfig, ZeroConfig  # noqa: E402
 from meijin.learning.zero.learner import Diverged  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Symmetries, Unpacker, imitated  # noqa: E402
 from meijin.learning.zero.presets import PRESETS, preset  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
-from meijin.learning.zero.searching import Searcher  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
 from meijin.training import curves, net_matches, sources, zero_run  # noqa: E402
 from meijin.training.events import Finished  # noqa: E402
@@ -324,9 +325,9 @@ def test_a_warm_start_teaches_before_the_first_game(tmp_path: Path, monkeypatch:
     run = ZeroRun(tmp_path / "r", resume=True)
     run.iterate()  # trains on the others' games alone
     assert run.learner.steps == 60 and run.replay.total > 260
-    from meijin.learning.zero.opinion import Opinion
+    from meijin.learning.zero.raw_net import RawNet
 
-    priors = Opinion(run.learner.averaged).priors(State(game))
+    priors = RawNet(run.learner.averaged).priors(State(game))
     assert int(np.argmax(priors)) == int(game.find("a1"))
     again = ZeroRun(tmp_path / "r", resume=True)
     again.iterate()
@@ -429,23 +430,23 @@ def test_presets_fit_every_kind_of_game() -> None:
 
 
 def test_the_heat_map_shows_the_likeliest_cell() -> None:
-    from meijin.learning.zero.opinion import Opinion
+    from meijin.learning.zero.raw_net import RawNet
 
     torch.manual_seed(1)
     net = Net(make(GAME), NetConfig(blocks=1, channels=8)).eval()
     torch.nn.init.normal_(net.policy.planes.weight, std=1.0)
     state = State(net.game)
-    picture = curves.heat_map(state, Opinion(net).priors(state))
+    picture = curves.heat_map(state, RawNet(net).priors(state))
     assert picture is not None and picture.shape == (3 * curves.PIXELS, 3 * curves.PIXELS)
     small = picture[:: curves.PIXELS, :: curves.PIXELS].reshape(-1)
-    assert int(small.argmax()) == int(np.argmax(Opinion(net).priors(state))) and small.max() == 1
+    assert int(small.argmax()) == int(np.argmax(RawNet(net).priors(state))) and small.max() == 1
     heaps = State(make("nim"))
     assert curves.heat_map(heaps, [1.0] * len(heaps.legal_moves)) is None
 
 
 def test_the_only_move_that_is_not_refuted_is_played_even_if_it_was_never_tried() -> None:
     net = Net(make(GAME), NetConfig(blocks=1, channels=8, policy_channels=8, value_channels=1, value_hidden=8)).eval()
-    searcher = Searcher(net, 1, Settings(simulations=8))
+    searcher = BatchSearch(net, 1, Settings(simulations=8))
     records = State(net.game).play_line(["b2", "a1"]).records
     searcher.search(records)
     arrays = searcher.worker.forest.arrays

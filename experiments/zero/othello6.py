@@ -22,13 +22,15 @@ from safetensors.torch import load_file, save_file
 from meijin import make
 from meijin.arena.stats import wilson
 from meijin.core.game import Game
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.config import TrainingConfig
+from meijin.learning.zero.duel import duel, points
 from meijin.learning.zero.learner import Learner
-from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions
 from meijin.learning.zero.presets import preset
 from meijin.learning.zero.replay import deduplicate
-from meijin.learning.zero.searching import Searcher, duel, points
 from meijin.search.forest import Settings
 from meijin.training.zero_run import ZeroRun
 
@@ -80,12 +82,12 @@ def trained(name: str, net: Net | PeerNet, data: Positions, samples: int, batch:
     return learner.averaged
 
 
-def player(net: Net | PeerNet, batch: int, simulations: int) -> Searcher:
+def player(net: Net | PeerNet, batch: int, simulations: int) -> BatchSearch:
     """The net with search."""
     settings = Settings(simulations=simulations)
     if isinstance(net, Net):
-        return Searcher(net, batch, settings)
-    searcher = Searcher(Net(net.game, NetConfig(1, 8)), batch, settings)
+        return BatchSearch(net, batch, settings)
+    searcher = BatchSearch(Net(net.game, NetConfig(1, 8)), batch, settings)
     searcher.worker.evaluator = Plain(net, searcher.worker.evaluator)  # type: ignore[assignment]
     return searcher
 

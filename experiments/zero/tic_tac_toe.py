@@ -19,8 +19,9 @@ from accuracy import wrong
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.state import State
+from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.config import ZeroConfig
-from meijin.learning.zero.searching import RawNet, Searcher
+from meijin.learning.zero.raw_net import RawNet
 from meijin.search.forest import Settings
 from meijin.search.solvers import solver_for
 from meijin.training.zero_run import ZeroRun
@@ -62,7 +63,7 @@ def main() -> None:
         if run.iteration % 4:
             continue
         net = run.learner.averaged
-        searcher = searcher or Searcher(net, 512, Settings(simulations=options.simulations))
+        searcher = searcher or BatchSearch(net, 512, Settings(simulations=options.simulations))
         torch.set_num_threads(1)
         raw.load(net)
         searcher.load(net)

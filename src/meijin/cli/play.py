@@ -64,7 +64,7 @@ def play(
 
 def opponent(game: Game) -> str:
     """Who plays against a person, and gives hints: the game's champion where it can, else a tree search."""
-    return OPPONENT if files.champion(game) is None or files.torch_missing() else CHAMPION
+    return OPPONENT if files.champion(game) is None else CHAMPION
 
 
 def seated(game: Game, seats: Sequence[str], seed: int) -> list[Agent | None]:
@@ -153,8 +153,6 @@ class _Session:
         for seat, player in enumerate(self.players if self.game.seats > 1 else ()):
             who = Text("you", "bold") if player is None else Text(player.name)
             self.say(Text.assemble(words.seat_name(self.game, seat), "  ", who))
-        if self.people and files.torch_missing() and files.champion(self.game) is not None:
-            self.say(Text("this game has a champion; to play against it: pip install 'meijin[nn]'", "dim"))
 
     def show(self, marks: Sequence[int] = ()) -> None:
         self.console.print(words.board(self.state, marks))

@@ -8,10 +8,9 @@ facts about the run (iteration, positions, ...). Tensors named "extra/..." belon
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -22,6 +21,8 @@ from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
+from meijin.learning.nets import safetensors
+from meijin.learning.nets.safetensors import NotSafetensors
 
 FORMAT = 1
 EXTRA = "extra/"
@@ -77,7 +78,8 @@ def read(
 ) -> tuple[Checkpoint[dict[str, Any]], Tensors]:
     """The description of a checkpoint and the weights of its net. With `game`, it must be one of that very game."""
     path = Path(path)
-    about = describe(path)
+    tensors, metadata = _read(path)
+    about = _described(path, metadata)
     if about["kind"] not in kinds:
         raise MeijinError(f"{path} holds a net of kind '{about['kind']}'; give one of kind {' or '.join(kinds)}")
     if game is None:
@@ -95,8 +97,6 @@ def read(
             f"{path} was made when {game} had {_words(about['shape'])}; now it has {_words(_shape(game))}. "
             "Train a new net, or use the version of the game it was made with"
         )
-    with _opened(path) as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if _digest(tensors) != about.get("digest"):
         raise MeijinError(f"{path}: the tensors are not those that were saved; the file is damaged, use another one")
     extra = {name.removeprefix(EXTRA): tensors.pop(name) for name in list(tensors) if name.startswith(EXTRA)}
@@ -104,10 +104,11 @@ def read(
 
 
 def describe(path: str | Path) -> dict[str, Any]:
-    """What a checkpoint says about itself: kind, format, game, shape, net and facts. Reads no weights."""
-    path = Path(path)
-    with _opened(path) as file:
-        metadata = dict(file.metadata() or {})
+    """What a checkpoint says about itself: kind, format, game, shape, net and facts."""
+    return _described(Path(path), _read(Path(path))[1])
+
+
+def _described(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
     if "meijin" not in metadata:
         raise MeijinError(f"{path} is a safetensors file, but not a checkpoint of Meijin; `meijin train` makes some")
     try:
@@ -127,17 +128,13 @@ def describe(path: str | Path) -> dict[str, Any]:
     return {"kind": metadata.get("kind", ZERO), **about}
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    from safetensors import SafetensorError, safe_open
-
+def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
     if not path.is_file():
         what = "a directory" if path.is_dir() else "not there"
         raise MeijinError(f"{path} is {what}; give the path of a checkpoint (*.safetensors)")
     try:
-        with safe_open(path, framework="np") as file:
-            yield file
-    except SafetensorError as error:
+        return safetensors.read(path)
+    except NotSafetensors as error:
         raise MeijinError(f"{path} is damaged or not a safetensors file ({error}); use another checkpoint") from None
     except OSError as error:
         raise MeijinError(f"{path} cannot be read: {error.strerror or error}") from None

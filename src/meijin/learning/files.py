@@ -17,6 +17,7 @@ from meijin.core.game import Game
 SUFFIX = ".safetensors"
 LATEST = f"latest{SUFFIX}"
 PACKAGED = Path(__file__).parents[1] / "data" / "champions"
+INSTALL_TORCH = "pip install torch safetensors tensorboard"  # the same in a clone and for an installed package
 LONGEST_HEADER = 16 * 2**20  # bytes of a safetensors header that are read
 
 
@@ -28,7 +29,7 @@ def torch_missing() -> str | None:
 def need_torch(what: str) -> None:
     """Raise an error that says what to install, unless PyTorch and safetensors are installed."""
     if missing := torch_missing():
-        raise MeijinError(f"{what} needs PyTorch, and there is no module '{missing}' here: pip install 'meijin[nn]'")
+        raise MeijinError(f"{what} needs PyTorch, and there is no module '{missing}' here: {INSTALL_TORCH}")
 
 
 def numbered(folder: Path) -> list[Path]:
@@ -115,8 +116,8 @@ def champion(game: Game) -> Path | None:
         if said["game"] == game.id:
             return path
     pooled = [path for path, said in named if dict(said.get("net", {})).get("pooling")]
-    if not pooled or torch_missing():
+    if not pooled:
         return None
-    from meijin.learning.zero.tree import net_of
+    from meijin.learning.nets.weights import load
 
-    return next((path for path in pooled if net_of(path).unfit(game) is None), None)
+    return next((path for path in pooled if load(path).unfit(game) is None), None)

@@ -9,9 +9,10 @@ import numpy as np
 
 from meijin.core.game import Game
 from meijin.core.statistics import PAIR, Sprt, pentanomial
+from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.duel import duel
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.searching import Searcher, duel
 from meijin.search.forest import Settings
 
 MOST = 256  # games played at once
@@ -24,7 +25,7 @@ class NetMatches:
 
     def __init__(self, game: Game, config: ZeroConfig, device: str):
         self.game, self.config, self.device = game, config, device
-        self._searchers: dict[int, tuple[Searcher, Searcher]] = {}
+        self._searchers: dict[int, tuple[BatchSearch, BatchSearch]] = {}
 
     def results(
         self,
@@ -44,7 +45,7 @@ class NetMatches:
         if simulations not in self._searchers:
             settings = Settings(simulations=simulations, c=self.config.search.c, fpu=self.config.search.fpu)
             batch = min(games, MOST)
-            made = [Searcher(net, batch, settings, device=self.device) for net in (one, other)]
+            made = [BatchSearch(net, batch, settings, device=self.device) for net in (one, other)]
             self._searchers[simulations] = made[0], made[1]
         pair = self._searchers[simulations]
         for searcher, net in zip(pair, (one, other), strict=True):
@@ -75,7 +76,7 @@ class NetMatches:
 class _Checked:
     """A searcher that calls `check` before it searches."""
 
-    def __init__(self, searcher: Searcher, check: Callable[[], None]):
+    def __init__(self, searcher: BatchSearch, check: Callable[[], None]):
         self.batch, self._searcher, self._check = searcher.batch, searcher, check
 
     def moves(self, records: Any) -> np.ndarray:

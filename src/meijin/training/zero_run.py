@@ -20,13 +20,14 @@ from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.core.statistics import elo
 from meijin.learning.config import RunConfig
+from meijin.learning.nets.config import NetConfig
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.inference import make_current
 from meijin.learning.zero.learner import Learner
-from meijin.learning.zero.nets import Net, NetConfig
-from meijin.learning.zero.opinion import Opinion
+from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, imitated, policy_width
+from meijin.learning.zero.raw_net import RawNet
 from meijin.learning.zero.replay import ReplayBuffer, deduplicate
 from meijin.search.forest.scale import by_chance, unscalable
 from meijin.training.curves import heat_map
@@ -320,7 +321,7 @@ class ZeroRun(Run[ZeroConfig]):
 
     def _picture(self) -> NDArray[np.float32] | None:
         state = State(self.game).roll(stream(1))
-        return None if state.is_over else heat_map(state, Opinion(self.learner.averaged).priors(state))
+        return None if state.is_over else heat_map(state, RawNet(self.learner.averaged).priors(state))
 
 
 def check_device(name: str) -> None:

@@ -13,7 +13,8 @@ from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.learning import checkpoint
 from meijin.learning.checkpoint import ZERO, Checkpoint, describe
-from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero.nets import Net
 
 __all__ = ["describe", "load", "save"]
 

@@ -1,60 +1,43 @@
-"""One tree and one net for a game that is being played: what a search found is kept for the next move."""
+"""`Player`: a net's search of the game that is being played, in which each search goes on from the one before."""
 
 from __future__ import annotations
 
 import math
 import time
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from meijin.core.agent import Analysis, MoveInfo
-from meijin.core.errors import MeijinError
 from meijin.core.moves import Move
 from meijin.core.rng import streams
 from meijin.core.state import State
-from meijin.learning.files import header
-from meijin.learning.zero import checkpoint
-from meijin.learning.zero.nets import Net
-from meijin.learning.zero.selfplay import Worker
+from meijin.learning.nets.weights import HasWeights
+from meijin.learning.zero.worker import make_worker
 from meijin.search.forest import Forest, Settings, layout, play
 from meijin.search.forest.scale import unscaled
 
 SLICE_SECONDS = 0.02  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
 TINY = 1e-6  # scores closer than this are equal
-ROOM = 4  # trees hold so many times the simulations of one search, since what was kept counts too
+ROOM = 4  # trees have room for so many times the simulations of one search, since what was kept counts too
 
 
-def net_of(path: Path) -> Net:
-    """The net of a checkpoint file, read once as long as the file stays as it is."""
-    if not path.is_file():
-        raise MeijinError(f"there is no checkpoint '{path}'; give a run's directory or a *.safetensors file")
-    kind = header(path).get("kind", "")
-    if kind.startswith("classic-"):
-        own = kind.removeprefix("classic-")
-        raise MeijinError(f"'{path}' holds a classic {own} net: play it as {own}(\"{path}\")")
-    found = path.stat()
-    return _read(path, found.st_mtime_ns, found.st_size)
+class Player:
+    """One tree and one net. `look` sets the position, `begin` and `think` search it, `report` says what was found."""
 
-
-@lru_cache(maxsize=8)
-def _read(path: Path, changed: int, size: int) -> Net:
-    return checkpoint.load(path).net
-
-
-class Tree:
-    """A search that goes on from move to move. `look` sets the position, `think` searches, `report` tells."""
-
-    def __init__(self, net: Net, simulations: int, *, c: float, fpu: float, device: str = "cpu", seed: int = 0):
+    def __init__(self, net: HasWeights, simulations: int, *, c: float, fpu: float, device: str = "cpu", seed: int = 0):
         self.game = net.game
         self.capacity = 1 << max(6, (ROOM * min(simulations, 2**20) - 1).bit_length())
         settings = Settings(simulations=self.capacity, c=c, fpu=fpu)
-        self.worker = Worker(net, 1, settings, selfplay=False, device=device, seed=seed)
+        self.worker = make_worker(net, 1, settings, selfplay=False, device=device, seed=seed)
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the root stands
         self.seed(seed)
+
+    def load(self, net: HasWeights) -> None:
+        """Go on with these weights, of a net of the same shape, in a new tree."""
+        self.worker.load(net)
+        self.forget()
 
     @property
     def forest(self) -> Forest:
@@ -105,7 +88,7 @@ class Tree:
     # ---- searching ----
 
     def _want(self, simulations: int) -> None:
-        """Have the next steps search on to so many visits of the root."""
+        """Let the next steps search until the root has so many visits."""
         options = self.forest.host("options")
         options[layout.FULL_SIMULATIONS] = simulations
         info = self.forest.host("info")
@@ -115,7 +98,7 @@ class Tree:
         self._write("options", options)
 
     def begin(self) -> int:
-        """The first simulation, which is when code is compiled; how many visits there are that were kept."""
+        """The first simulation, which is when code is compiled; returns how many visits were kept from before."""
         known = self.forest.host("info")[0, layout.NODES] > 0
         kept = int(self.forest.host("nodes")[0, 0]["visits"]) if known else 0
         self._want(kept + 1)
@@ -123,8 +106,9 @@ class Tree:
             self._run(1)
         return kept
 
-    def think(self, simulations: int, seconds: float | None = None) -> None:
-        """Search on to so many visits of the root, or until the time is over."""
+    def think(self, simulations: int | None, seconds: float | None = None) -> None:
+        """Search until the root has so many visits, or until the time is over."""
+        simulations = FOREVER if simulations is None else simulations
         deadline = math.inf if seconds is None else time.perf_counter() + seconds
         self._want(min(simulations, FOREVER))
         steps = 1 if seconds is not None else 16
@@ -142,10 +126,7 @@ class Tree:
 
     def _run(self, steps: int) -> None:
         self.worker.run(steps)
-        if self.forest.gpu:
-            import torch
-
-            torch.cuda.synchronize(self.worker.device)
+        self.worker.wait()
 
     def _grow(self) -> None:
         """Twice the room, before the tree is full."""
@@ -158,7 +139,7 @@ class Tree:
         arrays = old.arrays
         new = Forest(self.game, 1, settings, gpu=old.gpu, x=arrays.x, logits=arrays.logits, outlook=arrays.outlook)
         kept = {name: old.host(name) for name in arrays._fields}
-        self.worker.forest, self.worker._graph = new, None
+        self.worker.replace(new)
         for name, values in kept.items():
             if name in ("x", "logits", "outlook", "table"):
                 continue
@@ -201,7 +182,7 @@ class Tree:
 
         moves = tuple(sorted(infos, key=rank, reverse=True))
         visits = int(root["visits"])
-        mean = tuple(unscaled(game, float(t) / visits) for t in own["total"].sum(axis=0))
+        mean = tuple(unscaled(game, float(t) / max(1, visits)) for t in own["total"].sum(axis=0))
         return Analysis(
             turn=seat,
             moves=moves,

@@ -1,13 +1,14 @@
-"""Players with a trained net: `policy(path)`, `value(path)`, and `policy_value(policy, value)`, both in one search.
+"""Agents that ask a trained net without a search of its own: `policy(path)`, `value(path)`, and both in one search,
+`policy_value(policy, value)`.
 
-A path is a run's directory, whose latest checkpoint plays, or a checkpoint file.
+A path is a run's directory, whose latest checkpoint plays, or a checkpoint file; `zero` or `classic` made it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -18,15 +19,18 @@ from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
-from meijin.learning.classic import checkpoint
-from meijin.learning.files import find, is_zero, need_torch
+from meijin.learning.files import find, is_zero
 from meijin.search.clock import must_move
+
+if TYPE_CHECKING:
+    from meijin.learning.nets.classic import ClassicNet
+    from meijin.learning.zero.raw_net import RawNet
 
 Values = tuple[float, ...]
 
 
 class Priors(Protocol):
-    """A net that has an opinion of moves."""
+    """A net that knows which moves look good."""
 
     def priors(self, state: State) -> Sequence[float]:
         """The probability of every legal move, in their order; they add up to 1."""
@@ -36,9 +40,9 @@ class Priors(Protocol):
 
 
 class Worth(Protocol):
-    """A net that has values to give."""
+    """A net that knows what positions are worth."""
 
-    def moves(self, state: State) -> list[Values]:
+    def move_values(self, state: State) -> list[Values]:
         """What each seat can expect after every legal move, in their order, in the game's scores."""
 
     def position(self, state: State) -> Values:
@@ -48,82 +52,21 @@ class Worth(Protocol):
         """Why it cannot look at positions of that game; None when it can."""
 
 
-def priors_of(path: str) -> Priors:
-    """The policy in a checkpoint, whatever made it."""
-    need_torch(f"'{path}'")
-    return _zero(path) if is_zero(path) else ClassicPriors(path)
+def net_of(path: str, want: Literal["policy", "value"]) -> RawNet | ClassicNet:
+    """The net of a checkpoint, whatever made it; a classic one must be of the kind that is wanted."""
+    if not is_zero(path):
+        from meijin.learning.nets.classic import ClassicNet
 
+        return ClassicNet(path, want)
+    from meijin.learning.nets.weights import load
+    from meijin.learning.zero.raw_net import RawNet
 
-def worth_of(path: str) -> Worth:
-    """The values in a checkpoint, whatever made it."""
-    need_torch(f"'{path}'")
-    return _zero(path) if is_zero(path) else ClassicWorth(path)
-
-
-def _zero(path: str) -> Any:
-    from meijin.learning.zero.opinion import Opinion
-
-    return Opinion(find(path))
-
-
-class _Classic:
-    """A classic net that looks at one position."""
-
-    def __init__(self, path: str, want: str):
-        self._kept = checkpoint.load(path, want)
-        self.game = self._kept.game.id
-        self._encoder: Any = None
-
-    def unfit(self, game: Game) -> str | None:
-        if self.game == game.id:
-            return None
-        return f"its net was trained for {self.game}; train one with `meijin train '{game}' classic`"
-
-    def _look(self, state: State) -> tuple[Any, Any, list[int]]:
-        from meijin.learning.classic.encoding import Encoder
-
-        if self._encoder is None or self._encoder.game is not state.game:
-            self._encoder = Encoder(state.game)
-        inputs, legal = self._encoder(state.records)
-        return inputs, legal, [int(move) for move in state.legal_moves]
-
-
-class ClassicPriors(_Classic):
-    def __init__(self, path: str):
-        super().__init__(path, "policy")
-
-    def priors(self, state: State) -> Sequence[float]:
-        from meijin.learning.classic.choice import probabilities
-        from meijin.learning.classic.nets import PolicyNet
-
-        inputs, legal, moves = self._look(state)
-        assert isinstance(self._kept.net, PolicyNet)
-        probs: list[float] = probabilities(self._kept.net, inputs, legal)[0, moves].astype(np.float64).tolist()
-        total = sum(probs)
-        return [p / total for p in probs]
-
-
-class ClassicWorth(_Classic):
-    def __init__(self, path: str):
-        super().__init__(path, "value")
-
-    def moves(self, state: State) -> list[Values]:
-        from meijin.learning.classic.choice import rewards
-        from meijin.learning.classic.nets import ValueNet
-
-        inputs, _, moves = self._look(state)
-        assert isinstance(self._kept.net, ValueNet)
-        found = np.roll(rewards(self._kept.net, inputs)[0, moves], state.turn, 1)  # seats from 0 on again
-        return [tuple(row) for row in self._encoder.scores(found.astype(np.float64)).tolist()]
-
-    def position(self, state: State) -> Values:
-        """That of the best move, for whoever is to move."""
-        return max(self.moves(state), key=lambda value: value[state.turn])
+    return RawNet(load(find(path)))
 
 
 @agents.register("policy")
 class Policy(Agent):
-    """Plays from a net's policy alone: moves are sampled by their probabilities, or the likeliest is taken.
+    """Plays by a net's policy alone: moves are sampled by their probabilities, or the likeliest is taken.
 
     `path`: a run's directory or a checkpoint. `sample=False`: always the likeliest move. `temperature` sharpens the
     probabilities below 1 and flattens them above. In an analysis the drawn move comes first, the others by probability.
@@ -132,7 +75,7 @@ class Policy(Agent):
     def __init__(self, path: str, sample: bool = True, temperature: float = 1.0, seed: int | None = None):
         if not temperature > 0:
             raise BadParameter(f"temperature={temperature!r}: give one above zero; sample=False takes the likeliest")
-        self.net = priors_of(path)
+        self.net: Priors = net_of(path, "policy")
         self.sample, self.temperature = sample, temperature
         self.deterministic = not sample
         self.seed(fresh_seed() if seed is None else seed)
@@ -170,7 +113,8 @@ class Value(Agent):
     def __init__(self, path: str, epsilon: float = 0.1, seed: int | None = None):
         if not 0 <= epsilon <= 1:
             raise BadParameter(f"epsilon={epsilon!r}: the share of random moves is between 0 and 1")
-        self.net, self.epsilon = worth_of(path), epsilon
+        self.net: Worth = net_of(path, "value")
+        self.epsilon = epsilon
         self.deterministic = epsilon == 0
         self.seed(fresh_seed() if seed is None else seed)
 
@@ -186,7 +130,7 @@ class Value(Agent):
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
         must_move(state)
         began = time.perf_counter()
-        values = self.net.moves(state)
+        values = self.net.move_values(state)
         infos = [MoveInfo(move, value=v, pv=(move,)) for move, v in zip(state.legal_moves, values, strict=True)]
         order = sorted(range(len(infos)), key=lambda i: -values[i][state.turn])
         note = ""
@@ -211,7 +155,8 @@ class _Both(Agent):
     deterministic = True
 
     def __init__(self, policy: str, value: str):
-        self.policy, self.worth = priors_of(policy), worth_of(value)
+        self.policy: Priors = net_of(policy, "policy")
+        self.worth: Worth = net_of(value, "value")
 
     def unfit(self, game: Game) -> str | None:
         return self.policy.unfit(game) or self.worth.unfit(game)
@@ -220,7 +165,7 @@ class _Both(Agent):
         return super().value(state) if state.turn < 0 else self.worth.position(state)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        priors, values = self.policy.priors(state), self.worth.moves(state)
+        priors, values = self.policy.priors(state), self.worth.move_values(state)
         infos = [
             MoveInfo(move, prior=p, value=v, pv=(move,))
             for move, p, v in zip(state.legal_moves, priors, values, strict=True)
@@ -244,4 +189,4 @@ def _first(order: list[int], chosen: int) -> list[int]:
     return [chosen, *(i for i in order if i != chosen)]
 
 
-__all__ = ["Policy", "PolicyValue", "Value", "priors_of", "worth_of"]
+__all__ = ["Policy", "PolicyValue", "Value"]
