@@ -107,6 +107,30 @@ def test_a_mistake_is_named_with_its_place_value_and_remedy(values: Any, problem
     str(error.value).encode()  # can be printed
 
 
+@dataclass(frozen=True)
+class Cap:
+    plies: Annotated[int, Meta(ge=1)]
+    limit: Limits | None = None
+    by: Player | str = ""
+
+    def __post_init__(self) -> None:
+        config.check(self, "cap")
+
+
+def test_a_dataclass_can_check_its_own_fields() -> None:
+    Cap(3, Limits(), Player("a"))
+    for values, problem in [
+        ((0,), "cap: plies = 0: must be at least 1"),
+        (("x",), "cap: plies = 'x': must be a whole number"),
+        ((True,), "cap: plies = True: must be a whole number"),
+        ((10**77,), "cap: plies: 1000"),
+        ((1, 3), "cap: limit = 3: must be a table"),
+    ]:
+        with pytest.raises(BadParameter) as error:
+            Cap(*values)  # type: ignore[arg-type]
+        assert str(error.value).startswith(problem)
+
+
 def test_a_key_of_an_inner_table_is_suggested_with_its_table() -> None:
     with pytest.raises(BadParameter, match=r"unknown key 'seconds'; did you mean 'limit.seconds'\?"):
         config.convert(Player, {"name": "a", "seconds": 1})

@@ -43,8 +43,8 @@ def make(
     prepare(load)
     from meijin.training.champions import make_champion
 
-    def measured(each: Any, measure: Any) -> Any:
-        with busy(each.name):
+    def measured(name: str, measure: Any) -> Any:
+        with busy(name):
             return interruptible(measure)
 
     target = make_champion(

@@ -18,9 +18,10 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import inspect
@@ -86,6 +87,18 @@ def convert(kind: type[T], values: Any, where: str = "config", renamed: Mapping[
         raise BadParameter(f"{where}: {explain(error, kind, values)}") from None
     except MeijinError as error:  # raised by `__post_init__`
         raise type(error)(f"{where}: {error}") from None
+
+
+def check(instance: Any, where: str) -> None:
+    """Raise unless the fields of a dataclass fit their annotations: for `__post_init__`."""
+    kind: Any = type(instance)
+    convert(_shape(kind), {f.name: getattr(instance, f.name) for f in fields(instance)}, where)
+
+
+@lru_cache
+def _shape(kind: Any) -> type[msgspec.Struct]:
+    hints = get_type_hints(kind, include_extras=True)
+    return msgspec.defstruct(kind.__name__, [(field.name, hints[field.name]) for field in fields(kind)])
 
 
 def explain(error: msgspec.ValidationError, kind: Any, values: Any) -> str:
@@ -173,10 +186,13 @@ def _explained(problem: str, value: Any, info: inspect.Type | None) -> str:
         known = [str(word) for word in info.values]
         return f"choose from {', '.join(known)}{suggest(str(value), known)}"
     if bound := re.fullmatch(r"Expected `\w+` (>=|>|<=|<) (\S+)", problem):
-        return f"must be {_BOUNDS[bound[1]]} {bound[2]}"
-    if size := re.fullmatch(r"Expected `\w+` of length (>=|<=)? ?(\d+).*", problem):
-        least = f"{_BOUNDS[size[1]]} " if size[1] else ""
-        return "must not be empty" if size[0].endswith(">= 1") else f"must have {least}{size[2]} items"
+        return f"must be {_BOUNDS[bound[1]]} {bound[2].removesuffix('.0')}"
+    if size := re.fullmatch(r"Expected `(\w+)` of length (>=|<=)? ?(\d+).*", problem):
+        count = f"{_BOUNDS[size[2]]} {size[3]}" if size[2] else size[3]
+        unit = "characters" if size[1] == "str" else "items"
+        return "must not be empty" if size[0].endswith(">= 1") else f"must have {count} {unit}"
+    if "matching regex" in problem:
+        return "has characters that are not allowed here"
     if kinds := re.fullmatch(r"Expected `([\w |]+)`, got .*", problem):
         words = [_KINDS.get(word, "a table") for word in kinds[1].split(" | ") if word != "null"]
         return f"must be {' or '.join(words)}"

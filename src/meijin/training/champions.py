@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from meijin.arena.evaluators import Evaluation, Evaluator, evaluate, evaluator
+from meijin.arena.evaluators import evaluate, evaluator
 from meijin.arena.pool import cores
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.folders import data_folder
@@ -27,7 +28,7 @@ def make_champion(
     simulations: int = 200,
     workers: int | None = None,
     note: str = "",
-    measured: Callable[[Evaluator, Callable[[], Evaluation]], Evaluation] = lambda each, measure: measure(),
+    measured: Callable[[str, Callable[[], Any]], Any] = lambda name, measure: measure(),
 ) -> Path:
     """Write the newest net of a run, or a checkpoint, as a champion, and measure it by evaluators.
 
@@ -48,9 +49,7 @@ def make_champion(
     facts: dict[str, Any] = {**_facts(source, found.facts), "note": note, "strength": []}
     trial = target.with_name(f".{target.name}")
     agent = f'zero("{trial}", simulations={simulations})'
-
-    def strength(each: Evaluator) -> Evaluation:
-        return evaluate(game, agent, each, seed=1, workers=cores() if workers is None else workers)
+    count = cores() if workers is None else workers
 
     try:
         checkpoint.save(trial, found.net, half=True, **facts)
@@ -60,7 +59,7 @@ def make_champion(
                 f"{MOST_BYTES:,}; train a smaller net, such as net.size=small"
             )
         for each in chosen:  # as it is in the file, half precision included
-            result = measured(each, lambda each=each: strength(each))  # type: ignore[misc]
+            result = measured(each.name, partial(evaluate, game, agent, each, seed=1, workers=count))
             facts["strength"].append(
                 {
                     "by": each.name,
