@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from meijin.cli.champion import net_words, strength_words, trained_words
-from meijin.learning.zero.files import PACKAGED, SUFFIX, about
+from meijin.learning.files import PACKAGED, SUFFIX, about
 
 PAGE = Path(__file__).parent / "champions.md"
 

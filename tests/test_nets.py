@@ -18,7 +18,7 @@ from meijin.learning.nets.config import SIZES, NetConfig  # noqa: E402
 from meijin.learning.nets.evaluator import CpuEvaluator  # noqa: E402
 from meijin.learning.nets.layout import layout  # noqa: E402
 from meijin.learning.zero import checkpoint  # noqa: E402
-from meijin.learning.zero.config import Training  # noqa: E402
+from meijin.learning.zero.config import TrainingConfig  # noqa: E402
 from meijin.learning.zero.inference import InferenceNet, TorchEvaluator  # noqa: E402
 from meijin.learning.zero.learner import Learner  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
@@ -291,7 +291,7 @@ def positions(game, spread):
 
 def test_values_without_bounds_are_learned_in_units_of_their_spread():
     net = Net(make("2048"), SMALL)
-    learner = Learner(net, Training(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
+    learner = Learner(net, TrainingConfig(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
     data = positions(net.game, 0.02)
     for part in (net, learner.averaged):
         part.value.units.copy_(torch.tensor([0.6, 0.1]))

@@ -24,10 +24,11 @@ from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError  # noqa: E402
 from meijin.core.rng import stream  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning import files  # noqa: E402
 from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.nets.plan import Plan  # noqa: E402
 from meijin.learning.nets.weights import Weights  # noqa: E402
-from meijin.learning.zero import checkpoint, files  # noqa: E402
+from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.raw_net import RawNet  # noqa: E402
 from meijin.search.forest import Forest, Settings, layout  # noqa: E402
@@ -300,7 +301,7 @@ def test_checkpoints_that_are_not_there_or_not_sound(run: Path, tmp_path: Path) 
     assert "damaged" in error(flipped)
     text = tmp_path / "text.safetensors"
     text.write_text("no net at all")
-    assert "damaged or no safetensors file" in error(text)
+    assert "damaged or not a safetensors file" in error(text)
     with pytest.raises(BadParameter, match=r"its net is one of tic_tac_toe: it is another game"):
         build(f"zero({str(run)!r})", make("othello"))
 

@@ -18,7 +18,7 @@ from meijin.core.game import Game
 from meijin.core.options import at_least, between
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
-from meijin.learning.zero.files import find, is_zero
+from meijin.learning.files import find, is_zero
 
 if TYPE_CHECKING:
     from meijin.learning.nets.classic import ClassicNet

@@ -13,7 +13,7 @@ from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import at_least
 from meijin.core.state import State
-from meijin.learning.zero import files
+from meijin.learning import files
 from meijin.search.pace import Pace
 
 if TYPE_CHECKING:

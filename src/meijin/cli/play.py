@@ -27,7 +27,7 @@ from meijin.core.expression import parse
 from meijin.core.game import CHANCE, Game
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.learning.zero import files
+from meijin.learning import files
 
 PROMPT = "your move (help for commands): "
 OPPONENT = "mcts(seconds=1)"

@@ -5,7 +5,6 @@ The layers and the names of the tensors are those of `meijin.learning.classic.ne
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.state import State
-from meijin.learning.classic.checkpoint import FORMAT, KINDS, find
+from meijin.learning import checkpoint
+from meijin.learning.classic.checkpoint import KINDS
 from meijin.learning.classic.encoding import Encoder
+from meijin.learning.files import find
 from meijin.learning.nets import forward as f
 from meijin.learning.nets.evaluator import Runner
 from meijin.learning.nets.program import Assembler, Program
-from meijin.learning.nets.safetensors import NotSafetensors, read
 
 Array = NDArray[Any]
 Values = tuple[float, ...]
@@ -71,31 +70,15 @@ class ClassicNet:
 
 
 def _read(file: Path, want: str) -> tuple[Encoder, Program]:
+    found, tensors = checkpoint.read(file, KINDS)
+    if (kind := found.kind.removeprefix("classic-")) != want:
+        raise BadParameter(f"'{file}' holds a {kind} net, not a {want} net: play it as {kind}(\"{file}\")")
+    encoder = Encoder(found.game)
     try:
-        tensors, about = read(file)
-    except (OSError, NotSafetensors) as error:
-        raise BadParameter(
-            f"'{file}' is not a whole safetensors file ({error}); give another checkpoint of the run, or train again"
-        ) from None
-    kind = about.get("kind", "")
-    if kind not in KINDS:
-        said = f"its kind is '{kind}'" if kind else "it does not name its kind"
-        raise BadParameter(f"'{file}' is not a checkpoint of a classic net: {said}; give one of {' or '.join(KINDS)}")
-    if about.get("format") != FORMAT:
-        raise BadParameter(
-            f"'{file}' has format {about.get('format')!r}, and this version of Meijin reads '{FORMAT}'; "
-            "use the version that wrote it, or train again"
-        )
-    if kind != f"classic-{want}":
-        other = kind.removeprefix("classic-")
-        raise BadParameter(f"'{file}' holds a {other} net, not a {want} net: play it as {other}(\"{file}\")")
-    try:
-        encoder = Encoder(make(about["game"]))
-        return encoder, assemble(encoder, json.loads(about["shape"]), tensors)
-    except (KeyError, ValueError, TypeError, MeijinError) as error:
-        raise BadParameter(
-            f"the weights in '{file}' do not fit the net it describes ({error}); "
-            "give another checkpoint of the run, or train again"
+        return encoder, assemble(encoder, found.net, tensors)
+    except (KeyError, ValueError, TypeError) as error:
+        raise MeijinError(
+            f"{file}: the weights do not fit its own net ({error}). The file is damaged; use another checkpoint"
         ) from None
 
 

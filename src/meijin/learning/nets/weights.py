@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -12,17 +10,13 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
+from meijin.learning import checkpoint, files
 from meijin.learning.nets.config import NetConfig
 from meijin.learning.nets.plan import Plan
 from meijin.learning.nets.program import Program
-from meijin.learning.nets.safetensors import NotSafetensors, read
 from meijin.learning.nets.tower import assemble
-
-FORMAT = 1
-EXTRA = "extra/"  # tensors of this prefix are not the net's but the trainer's
 
 
 class HasWeights(Protocol):
@@ -86,85 +80,17 @@ def load(path: str | Path) -> Weights:
 
 @lru_cache(maxsize=8)
 def _load(path: Path, changed: int, size: int) -> Weights:
+    if (kind := files.kind(path)).startswith("classic-"):
+        own = kind.removeprefix("classic-")
+        raise MeijinError(f"'{path}' holds a classic {own} net: play it as {own}(\"{path}\")")
+    found, tensors = checkpoint.read(path, [checkpoint.ZERO])
     try:
-        tensors, metadata = read(path)
-    except OSError as error:
-        raise MeijinError(f"{path} cannot be read: {error.strerror or error}") from None
-    except NotSafetensors as error:
-        raise MeijinError(
-            f"{path} is damaged or no safetensors file ({error}); use another checkpoint of the run"
-        ) from None
-    about = _described(path, metadata)
-    plan = _planned(path, about)
-    if digest(tensors) != about.get("digest"):
-        raise MeijinError(f"{path}: the weights are not those that were saved; the file is damaged, use another one")
-    own = {name: tensor for name, tensor in tensors.items() if not name.startswith(EXTRA)}
-    weights = Weights(plan, own, about["facts"])
+        plan = Plan(found.game, NetConfig.from_dict(found.net))
+    except (MeijinError, TypeError) as error:
+        raise MeijinError(f"{path}: its net cannot be built ({error}); the file may be from a newer Meijin") from None
+    weights = Weights(plan, tensors, found.facts)
     try:
         weights.program  # noqa: B018 - whether everything is there is seen when it is put together
     except MeijinError as error:
         raise MeijinError(f"{path}: {error}. The file is damaged; use another checkpoint") from None
     return weights
-
-
-def _described(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
-    """What a checkpoint says about itself: format, game, shape, net, digest and facts."""
-    kind = metadata.get("kind", "")
-    if kind.startswith("classic-"):
-        own = kind.removeprefix("classic-")
-        raise MeijinError(f"'{path}' holds a classic {own} net: play it as {own}(\"{path}\")")
-    if "meijin" not in metadata:
-        raise MeijinError(f"{path} is a safetensors file, but holds no net that `meijin train GAME zero` made")
-    try:
-        about = json.loads(metadata["meijin"])
-        version, typed = about["format"], {"game": str, "shape": dict, "net": dict, "facts": dict}
-        sound = isinstance(version, int) and (
-            version > FORMAT or all(isinstance(about[key], kind) for key, kind in typed.items())
-        )
-    except (ValueError, TypeError, KeyError, RecursionError):
-        sound = False
-    if not sound:
-        raise MeijinError(f"{path}: what it says about itself cannot be read; the file is damaged, use another one")
-    if version > FORMAT:
-        raise MeijinError(
-            f"{path} has format {version}, this Meijin reads up to {FORMAT}: upgrade (pip install -U meijin)"
-        )
-    return dict(about)
-
-
-def _planned(path: Path, about: Mapping[str, Any]) -> Plan:
-    """The game and the net that a checkpoint is for, as they are here."""
-    try:
-        game = make(about["game"])
-    except MeijinError as error:
-        raise MeijinError(
-            f"{path} is for the game {about['game']}, which cannot be made here: {error}. "
-            "If it is your own game, load its file first (--load)"
-        ) from None
-    if shape(game) != about["shape"]:
-        raise MeijinError(
-            f"{path} was made when {game} had {_words(about['shape'])}; now it has {_words(shape(game))}. "
-            "Train a new net, or use the version of the game it was made with"
-        )
-    try:
-        return Plan(game, NetConfig.from_dict(about["net"]))
-    except (MeijinError, TypeError) as error:
-        raise MeijinError(f"{path}: its net cannot be built ({error}); the file may be from a newer Meijin") from None
-
-
-def shape(game: Game) -> dict[str, int]:
-    """The numbers of a game that a net depends on."""
-    cells = len(game.board.cells)
-    return {"planes": game.num_planes or 0, "cells": cells, "moves": game.num_moves, "seats": game.seats}
-
-
-def _words(numbers: Mapping[str, Any]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in numbers.items())
-
-
-def digest(tensors: Mapping[str, NDArray[Any]]) -> str:
-    total = hashlib.sha256()
-    for name in sorted(tensors):
-        total.update(name.encode())
-        total.update(tensors[name].tobytes())
-    return total.hexdigest()

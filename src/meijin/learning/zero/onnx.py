@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
@@ -36,7 +37,6 @@ def export(net: Net, path: str | Path) -> Path:
         raise MeijinError(f"ONNX export needs the package {error.name}: {_REMEDY}") from None
     import torch
 
-    from meijin.learning.zero.checkpoint import write_whole
     from meijin.learning.zero.inference import InferenceNet
 
     path = Path(path)
@@ -54,7 +54,7 @@ def export(net: Net, path: str | Path) -> Path:
     model = program.model_proto
     about = {"game": str(net.game), "net": net.config.to_dict()}
     onnx.helper.set_model_props(model, {"meijin": json.dumps(about)})
-    write_whole(path, model.SerializeToString())
+    write_file(path, model.SerializeToString())
     return path
 
 

@@ -147,7 +147,7 @@ class Player:
             wider = np.array(new.host(name))
             wider[tuple(slice(0, n) for n in values.shape)] = values
             self._write(name, wider)
-        return int(room) + nodes
+        return int(room + nodes)
 
     # ---- what was found ----
 

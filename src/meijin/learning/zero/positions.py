@@ -15,10 +15,10 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from meijin.core import kernels
+from meijin.core.atomic import write_file
 from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.checkpoint import write_whole
 from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import make_pack, packing
 from meijin.search.forest.scale import make_scale
@@ -28,7 +28,7 @@ UNKNOWN = -2  # in `owners`: the game was cut short or resigned, so nobody knows
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Equally many rows in every tensor. `values` are the search's, `outcomes` the game's, both by seat and scaled."""
+    """Every tensor has one row per position. `values` are the search's, `outcomes` the game's, by seat and scaled."""
 
     bits: Tensor  # uint8 [n, byte]
     numbers: Tensor  # float16 [n, number]
@@ -78,17 +78,19 @@ class Positions:
 
     def save(self, path: Path, **facts: str) -> None:
         tensors = {field.name: getattr(self, field.name).cpu().contiguous() for field in fields(self)}
-        write_whole(path, to_bytes(tensors, facts))
+        write_file(path, to_bytes(tensors, facts))
 
     @classmethod
     def load(cls, path: Path, game: Game) -> Positions:
         try:
             tensors = from_bytes(path.read_bytes())
-            if "owners" not in tensors:  # of a run that began before games could tell
+            if "owners" not in tensors:  # written before games could have that rule
                 tensors["owners"] = cls.empty(game, 1, len(tensors["bits"])).owners
             found = cls(**{field.name: tensors[field.name] for field in fields(cls)})
         except (OSError, SafetensorError, KeyError) as error:
-            raise MeijinError(f"{path}: these positions cannot be read ({error}); remove the file to go on") from None
+            raise MeijinError(
+                f"{path}: these positions cannot be read ({error}); remove the file to continue without them"
+            ) from None
         wanted = cls.empty(game, found.moves.shape[-1])
         for field, mine, theirs in zip(fields(cls), found, wanted, strict=True):
             if mine.dtype != theirs.dtype or mine.shape[1:] != theirs.shape[1:] or len(mine) != len(found):
@@ -97,7 +99,7 @@ class Positions:
 
 
 def policy_width(game: Game, most: int) -> int:
-    """Entries kept of a policy: all moves there can be, or the `most` likeliest."""
+    """Entries kept of a policy: all moves there can be, or the `most` likely ones."""
     assert game.branching is not None
     return min(game.branching, most)
 
@@ -167,7 +169,7 @@ class Symmetries:
 
     def __init__(self, game: Game, device: str | torch.device):
         kept = [s for s in game.symmetries if not s.swaps]
-        if game.views is not None:  # moves are numbered as the mover sees them, which these permutations do not know
+        if game.views is not None:  # the permutations do not know how the mover numbers moves
             kept = kept[:1]
         self.count = len(kept)
         self.sources = torch.tensor(np.argsort([s.cells for s in kept], axis=1), device=device)  # [symmetry, cell]
@@ -185,9 +187,9 @@ class Symmetries:
 
 
 def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int) -> Positions:
-    """Positions of games that anybody played: moves and outcomes, scores, and how many plies were no choice of theirs.
+    """Positions of games that were played: (moves and outcomes, scores, plies at the start that nobody chose).
 
-    The policy is the move that was made, among all legal ones where `width` has room for them.
+    The policy is the move that was made, among all legal ones if `width` has room for them.
     """
     from meijin.core.state import State
 

@@ -15,7 +15,7 @@ def make_evaluator(net: HasWeights, batch: int, device: str = "cpu", dtype: str 
     """Whatever evaluates fastest there; with `dtype` ("float32", "bfloat16", "float16") in that precision."""
     if device == "cpu" and dtype in ("", "float32"):
         return CpuEvaluator(net, batch)
-    from meijin.learning.zero.files import need_torch
+    from meijin.learning.files import need_torch
 
     need_torch(f"device '{device}'" if device != "cpu" else f"dtype '{dtype}'")
     from meijin.learning.zero.inference import TorchEvaluator
@@ -27,7 +27,7 @@ def make_worker(net: HasWeights, games: int, settings: Settings, *, device: str 
     """A worker on that device; the options are those of `Worker`."""
     if device == "cpu":
         return Worker(net, games, settings, **options)
-    from meijin.learning.zero.files import need_torch
+    from meijin.learning.files import need_torch
 
     need_torch(f"device '{device}'")
     from meijin.learning.zero.gpu import GpuWorker

@@ -1,8 +1,8 @@
-"""Matches between choosers, thousands at a time, with the learner's moves written down."""
+"""Games of a learner against an opponent, thousands at a time, with the learner's moves recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from meijin.core.game import Game
 from meijin.learning.classic.choice import Choice
-from meijin.learning.classic.encoding import Encoder, Table, joined
+from meijin.learning.classic.encoding import Encoder, ParallelGames, joined
 
 
 @dataclass(frozen=True)
 class Moves:
-    """What a learner did: a row a move. States are copies: what is played later leaves them as they were."""
+    """What a learner did, one row per move. States are copies: later moves do not change them."""
 
     states: NDArray[Any]  # [row] the position it moved in
     moves: NDArray[np.int64]  # [row]
@@ -36,7 +36,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class Results:
-    """How the learner did: wins, draws and losses by the seat it had; a win is the highest score alone."""
+    """The learner's wins, draws and losses by its seat; a win is the highest score alone."""
 
     counts: NDArray[np.int64]  # [seat, (wins, draws, losses)]
 
@@ -54,14 +54,17 @@ def play(
     seed: int,
     seats: Sequence[int] | None = None,
     alpha: float = 0.99,
+    on_ply: Callable[[int], None] = lambda finished: None,
 ) -> tuple[Moves, Results]:
     """Play that many games; the learner takes the `seats` in turn (None: all), the opponent all the others.
 
+    `on_ply(finished games)` is called after every ply and may raise.
+
     The reward of a move is e * alpha ** (length - move), for every seat: e is the seat's final score, scaled to -1..1;
     length is how many moves the game had, those of all seats together; move counts them from 0. So the last move of a
-    game is worth alpha * e, and a win counts more, and a loss less, the sooner (the later) it comes.
+    game is worth alpha * e; a win counts more the sooner it comes, and a loss less the later it comes.
     """
-    encoder, table = Encoder(game), Table(game, games, seed)
+    encoder, table = Encoder(game), ParallelGames(game, games, seed)
     rng = np.random.default_rng((seed, 1))
     own = np.resize(np.array(range(game.seats) if seats is None else seats, np.int64), games)  # [game] -> its seat
     kept: list[tuple[Any, Any, Any, int]] = []  # (states, games, moves, how many moves came before)
@@ -78,14 +81,15 @@ def play(
                 table.play(which, chosen)
         length[going] += 1
         number += 1
+        on_ply(games - going.size)
     return _written(encoder, table, own, length, kept, alpha), _counted(table.scores, own)
 
 
-def _written(encoder: Encoder, table: Table, own: Any, length: Any, kept: list[Any], alpha: float) -> Moves:
+def _written(encoder: Encoder, table: ParallelGames, own: Any, length: Any, kept: list[Any], alpha: float) -> Moves:
     seats = table.game.seats
     turned = (own[:, None] + np.arange(seats)) % seats  # [game, seats from the learner on]
     scaled = np.take_along_axis(encoder.scaled(table.scores), turned, 1)
-    if not kept:  # a game in which the learner's seat never moves
+    if not kept:  # the learner's seat never moves in this game
         return Moves(table.states[:0].copy(), np.zeros(0, np.int64), np.zeros((0, seats), np.float32))
     return Moves.joined(
         [
