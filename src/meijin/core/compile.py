@@ -10,6 +10,7 @@ An edited rule or another parameter is another digest, so nothing stale is ever 
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import hashlib
@@ -59,9 +60,16 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(const)
 
 
+@functools.cache
+def _globals(code: types.CodeType) -> frozenset[str]:
+    """The globals that code loads; `co_names` has attributes too, which may be called like some global."""
+    instructions = (i for inner in _codes(code) for i in dis.get_instructions(inner))
+    return frozenset(i.argval for i in instructions if i.opname == "LOAD_GLOBAL")
+
+
 def reached(fn: types.FunctionType) -> dict[str, Any]:
-    """The closure variables and globals a function's code names, with their values."""
-    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    """The closure variables and globals a function's code loads, with their values."""
+    names = _globals(fn.__code__)
     found = {name: fn.__globals__[name] for name in sorted(names) if name in fn.__globals__}
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
         found[name] = cell.cell_contents
@@ -151,7 +159,7 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
             return fn  # `twin` puts the twin here once there is one
         return twin(value) if isinstance(value, types.FunctionType) else value
 
-    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    names = _globals(fn.__code__)
     space = {**fn.__globals__, **{n: swap(fn.__globals__[n]) for n in names if n in fn.__globals__}}
     cells = tuple(types.CellType(swap(cell.cell_contents)) for cell in fn.__closure__ or ())
     copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)

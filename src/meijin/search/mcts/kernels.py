@@ -29,7 +29,6 @@ from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds, playout
 from meijin.core.rng import below
-from meijin.search import locks
 from meijin.search.mcts.playouts import make_finish
 from meijin.search.mcts.selection import EXPLORATION, MEAN, RAVE_MEAN, RAVE_VISITS, Options, make_order, make_select
 
@@ -241,6 +240,12 @@ def credit(nodes: Any, stats: Any, i: int, last: Any, since: int, scores: Any) -
             stats[child, RAVE_MEAN] += (scores[node.turn] - stats[child, RAVE_MEAN]) / stats[child, RAVE_VISITS]
 
 
+def _locking() -> tuple[Function, Function]:
+    from meijin.search import locks  # which imports the compiler
+
+    return locks.acquire, locks.release
+
+
 def _no_lock(lock: Any) -> None:
     """Instead of the lock where one thread works alone."""
 
@@ -262,7 +267,7 @@ def _simulate(game: Game, options: Options) -> Function:
     children.
     """
     shared = options.shared and compiling.JIT  # interpreted threads work one after the other
-    acquire, release = (locks.acquire, locks.release) if shared else (_no_lock, _no_lock)
+    acquire, release = _locking() if shared else (_no_lock, _no_lock)
     turn, play, score, evaluate = game.turn, game.play, game.score, make_evaluate(game, options)
     open_node, select, prove = make_open(game, options), make_select(game, options), make_prove(game)
     rave, seats, bounded, longest = options.rave > 0, game.seats, game.bounded, game.longest
