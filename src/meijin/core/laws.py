@@ -82,6 +82,8 @@ def declarations(evidence: Evidence) -> Tried:
     for rule, kind, paths in (("path", "move", _paths(game)), ("outcome_path", "outcome", game.outcome_paths)):
         seen: dict[Path, int] = {}
         for number, path in enumerate(paths):
+            if path is None:  # nobody can make it by hand
+                continue
             steps = [
                 c
                 for step in path
@@ -103,7 +105,7 @@ def declarations(evidence: Evidence) -> Tried:
     return Tried(tried, "declarations")
 
 
-def _paths(game: Game) -> tuple[Path, ...]:
+def _paths(game: Game) -> tuple[Path | None, ...]:
     try:
         return game.paths
     except RuleError as error:

@@ -163,10 +163,10 @@ class Unpacker:
 
 
 class Symmetries:
-    """Images of positions under the game's symmetries that leave the seats alone."""
+    """Images of positions under the game's symmetries that leave seats and pieces alone."""
 
     def __init__(self, game: Game, device: str | torch.device):
-        kept = [s for s in game.symmetries if not s.swaps]
+        kept = [s for s in game.symmetries if not s.swaps and s.values == game.symmetries[0].values]
         if game.views is not None:  # moves are numbered as the mover sees them, which these permutations do not know
             kept = kept[:1]
         self.count = len(kept)
