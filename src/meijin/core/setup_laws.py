@@ -23,7 +23,7 @@ from meijin.core.laws import _FIRST_LAWS, _LAST_LAWS, _WORK, Evidence, Tried
 from meijin.core.positions import read_position, write_position
 from meijin.core.rng import Stream
 from meijin.core.state import State
-from meijin.core.trial import UNWRITTEN, Position, Trial, broken, close, differences, frozen_tables
+from meijin.core.trial import UNWRITTEN, UNWRITTEN_BYTE, Position, Trial, broken, close, differences, frozen_tables
 
 _LEFT_OUT = "left out: the game has no `setup`"
 _ROUND_TRIPS = 100  # positions
@@ -188,11 +188,18 @@ def set_ups(game: Game) -> Function:
     """Sets positions up in the middle record and plays them to the end at random; `codes` get what came of each."""
     setup, turn, legal, play = game.rules["setup"], game.turn, game.legal, game.play
     odds, score, cells_rule, planes_rule = game.odds or kernels.no_odds, game.score, game.cells, game.planes
-    tally, ending, pick = game.tally or _no_tally, game.ending or _no_ending, kernels.picker(game)
+    heuristic, tally, owners = game.heuristic or _no_output, game.tally or _no_output, game.owners or _no_output
+    ending, policy, noisy, pick = (
+        game.ending or _zero,
+        game.policy or _zero_of,
+        game.noisy or _zero_of,
+        kernels.picker(game),
+    )
     longest, branching, endings = game.longest, game.branching or 0, max(1, len(game.endings))
     assert planes_rule is not None
 
     def look(s: Any, scores: Any, cells: Any, planes: Any, counts: Any) -> None:
+        heuristic(s, scores)
         score(s, scores)
         cells_rule(s, cells)
         planes_rule(s, planes)
@@ -200,7 +207,7 @@ def set_ups(game: Game) -> Function:
 
     def kernel(
         states: Any, values: Any, turns: Any, rng: Any, moves: Any, probs: Any, codes: Any,
-        scores: Any, cells: Any, planes: Any, counts: Any,
+        scores: Any, cells: Any, planes: Any, counts: Any, held: Any,
     ) -> None:  # fmt: skip
         s = states[1]
         for i in range(values.shape[0]):
@@ -220,20 +227,29 @@ def set_ups(game: Game) -> Function:
                 elif not 1 <= n <= branching:
                     code = MISCOUNTED
                 else:
-                    play(s, pick(s, t, rng, moves[1], probs[1]))
+                    move = pick(s, t, rng, moves[1], probs[1])
+                    if t >= 0:
+                        noisy(s, move)
+                        policy(s, rng)
+                    play(s, move)
                     plies += 1
             if code == 0:
                 look(s, scores[1], cells[1], planes[1], counts[1])
+                owners(s, held[1])
             codes[i] = code
 
     return kernel
 
 
-def _no_tally(s: Any, counts: Any) -> None:
+def _no_output(s: Any, out: Any) -> None:
     return None
 
 
-def _no_ending(s: Any) -> int:
+def _zero(s: Any) -> int:
+    return 0
+
+
+def _zero_of(s: Any, argument: Any) -> int:
     return 0
 
 
@@ -245,11 +261,12 @@ def play_strange_set_ups(game: Game, seeds: NDArray[Any], count: int, seed: int)
     moves, probs = np.full((3, b), UNWRITTEN, np.int32), np.full((3, b), np.nan)
     scores, cells = np.full((3, game.seats), np.nan), np.full((3, c), UNWRITTEN, np.int32)
     planes = np.full((3, game.num_planes or 0, c), np.nan, np.float32)
-    counts = np.full((3, len(game.tallies), game.seats), np.nan)
-    buffers = {"legal": moves, "odds": probs, "score": scores, "cells": cells, "planes": planes, "tally": counts}
-    game.kernel(set_ups)(states, values, turns, rng.stream(seed), moves, probs, codes, scores, cells, planes, counts)
-    for rule, rows in buffers.items():
-        if not (np.isnan(rows[[0, 2]]) if rows.dtype.kind == "f" else rows[[0, 2]] == UNWRITTEN).all():
+    counts, held = np.full((3, len(game.tallies), game.seats), np.nan), np.full((3, c), UNWRITTEN_BYTE, np.int8)
+    outputs = {"score": scores, "cells": cells, "planes": planes, "tally": counts, "owners": held}
+    game.kernel(set_ups)(states, values, turns, rng.stream(seed), moves, probs, codes, *outputs.values())
+    for rule, rows in {"legal": moves, "odds": probs, **outputs}.items():
+        outside = rows[[0, 2]]
+        if not (np.isnan(outside) if rows.dtype.kind == "f" else outside == outside.flat[0]).all():
             raise broken(game, rule, "writes outside its buffer after a set-up", _INSIDE)
     _check_guards(game, "setup", states, ())
     for code, rule, problem in (

@@ -155,25 +155,19 @@ def go(
         out[0] = 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
         out[1] = -out[0]
 
-    def touched(s: Any, p: Any) -> Any:
-        """The colours of a point's neighbours, BLACK | WHITE for both."""
-        found = EMPTY
-        for step in steps:
-            if s.color[p + step] != BORDER:
-                found |= s.color[p + step]
-        return found
-
     def heuristic(s: Any, out: Any) -> None:
         """Points whose neighbours are all of one colour count as that colour's."""
         lead = np.int64(0) if by_area else np.int64(s.prisoners[0]) - np.int64(s.prisoners[1])
         for cell in range(area):
             p = np.uint64(point[cell])
-            owner = s.color[p] if by_area else EMPTY
+            touched = s.color[p] if by_area else EMPTY
             if s.color[p] == EMPTY:
-                owner = touched(s, p)
-            if owner == BLACK:
+                for step in steps:
+                    if s.color[p + step] != BORDER:
+                        touched |= s.color[p + step]
+            if touched == BLACK:
                 lead += 1
-            elif owner == WHITE:
+            elif touched == WHITE:
                 lead -= 1
         points = lead - 0.5 * twice_komi
         out[0] = points / (abs(points) + size)
@@ -210,18 +204,26 @@ def go(
         s.turn = mover
         return 0
 
+    def enclosed(s: Any, p: Any) -> Any:
+        """The colour of all stones around an empty point; EMPTY if another empty point is beside it."""
+        found = EMPTY
+        for step in steps:
+            if s.color[p + step] == EMPTY:
+                return EMPTY
+            if s.color[p + step] != BORDER:
+                found |= s.color[p + step]
+        return found
+
     def tally(s: Any, counts: Any) -> None:
-        """The points are exact when the game is over; before that, an empty point counts if all its neighbours are of
-        one colour."""
-        counts[0, 0] = s.prisoners[0]
-        counts[0, 1] = s.prisoners[1]
-        counts[1, 0] = np.int64(0) if by_area else s.prisoners[0]
-        counts[1, 1] = 0.5 * twice_komi + (np.int64(0) if by_area else s.prisoners[1])
+        """The points are exact when the game is over; before that, of the empty points only single ones count."""
+        for seat in range(2):
+            counts[0, seat] = s.prisoners[seat]
+            counts[1, seat] = (0.0 if by_area else s.prisoners[seat]) + 0.5 * twice_komi * seat
         for cell in range(area):
             p = np.uint64(point[cell])
             owner = s.color[p] if by_area else EMPTY
             if s.color[p] == EMPTY:
-                owner = s.next[p] if s.turn == OVER else touched(s, p)
+                owner = s.next[p] if s.turn == OVER else enclosed(s, p)
             if owner in (BLACK, WHITE):
                 counts[1, owner - BLACK] += 1.0
 

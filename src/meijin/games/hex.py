@@ -36,7 +36,7 @@ def hex_game(size: Annotated[int, Range(1, 19)] = 11, swap: bool = False) -> Gam
     Notation: a move is the name of its cell. Columns are lettered from the left and rows numbered from the top, so a1
     is the top left corner.
 
-    Set-up: any stones and either turn. White may swap only if a single black stone is on the board.
+    Set-up: any stones and either turn. A single stone counts as the first: with `swap` the other side may take it over.
 
     `size`: cells along a side.
     `swap`: whether white may take over the first stone.
@@ -196,16 +196,14 @@ def hex_game(size: Annotated[int, Range(1, 19)] = 11, swap: bool = False) -> Gam
 
     def setup(s: Any, values: Any, mover: int) -> int:
         start(s)
-        black = white = 0
+        stones, owner = 0, BLACK
         for cell in range(area):
             if values[cell] > 0:
-                place(s, values[cell] - 1, cell)
-                if values[cell] - 1 == BLACK:
-                    black += 1
-                else:
-                    white += 1
+                owner = values[cell] - 1
+                place(s, owner, cell)
+                stones += 1
         s.turn = mover
-        s.opening = 0 if black + white == 0 else 1 if black == 1 and white == 0 and mover == WHITE else 2
+        s.opening = 1 if stones == 1 and owner != mover else min(2 * stones, 2)
         return 0
 
     def ending(s: Any) -> int:
@@ -221,7 +219,7 @@ def hex_game(size: Annotated[int, Range(1, 19)] = 11, swap: bool = False) -> Gam
         longest=area + 1 if swap and size > 1 else area,  # a swap leaves as many stones as there were
         branching=area,
         path=lambda move: ("swap",) if move == take_over else (move,),
-        words={"swap": "swap: take over the black stone"} if swap else {},
+        words={"swap": "swap: take over the first stone"} if swap else {},
         keeps=("rotate180",) if size > 1 else (),
         swaps=("transpose", "antitranspose") if size > 1 else (),
         endings=("a chain joins both sides",),

@@ -259,7 +259,7 @@ def yavalath(players: Annotated[int, Range(2, 3)] = 2, swap: bool = False) -> Ga
         longest=area + 1 if swap else area,
         branching=area,
         path=lambda move: ("swap",) if move == take_over else (move,),
-        words={"swap": "swap: take over the white stone"} if swap else {},
+        words={"swap": "swap: take over the first stone"} if swap else {},
         endings=("four in a row", "three in a row", "the board is full"),
         refusals=(
             "more than one side has four in a row",
