@@ -179,7 +179,7 @@ def set_up(game: Game) -> Function:
     rule = game.rules["setup"]
 
     def kernel(states: Any, values: Any, turn: int) -> int:
-        return rule(states[1], values, turn)
+        return rule(states[1], values, turn)  # type: ignore[no-any-return]
 
     return kernel
 
@@ -384,10 +384,11 @@ def endings(evidence: Evidence) -> Tried:
     for here in evidence.positions:
         if here.turn != OVER:
             continue
-        place = _reading(game, "ending", here)
-        if not isinstance(place, int | np.integer) or not 0 <= place < len(game.endings):
+        said = _reading(game, "ending", here)
+        if not isinstance(said, int | np.integer) or not 0 <= said < len(game.endings):
             remedy = f"return 0 to {len(game.endings) - 1}, a place in `endings`"
-            raise broken(game, "ending", f"returns {place!r}", remedy, here.line)
+            raise broken(game, "ending", f"returns {said!r}", remedy, here.line)
+        place = int(said)
         if compiling.JIT and (compiled := int(game.kernel(kernels.ending)(here.record, 0))) != place:
             raise broken(game, "ending", f"differs: interpreted {place}, compiled {compiled}", _WIDTHS, here.line)
         seen[game.endings[place]] += 1

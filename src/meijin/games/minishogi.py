@@ -51,6 +51,8 @@ from meijin.games._minishogi_tables import (
     TURN_KEY,
 )
 
+__all__ = ["GOTE", "SENTE", "minishogi", "relative_move", "repeated"]
+
 #: [cell] -> where the second player sees it: the board is turned by half, the trays change sides.
 TURNED = (*range(AREA - 1, -1, -1), *range(AREA + GOLD, AREA + 2 * GOLD), *range(AREA, AREA + GOLD))
 
