@@ -194,7 +194,9 @@ def positions(game: Game, played: State) -> list[str]:
     with suppress(MeijinError):
         lines.append(f"The picture as text: `{played.position}`")
     if game.refusals:
-        lines.append("A set-up is refused with one of these reasons:\n\n" + "\n".join(f"- {reason}" for reason in game.refusals))
+        lines.append(
+            "A set-up is refused with one of these reasons:\n\n" + "\n".join(f"- {reason}" for reason in game.refusals)
+        )
     if game.tallies:
         lines.append(f"Counted for each seat: {listed([f'{name}' for name in game.tallies])}.")
     if game.endings:

@@ -468,7 +468,7 @@ def test_a_greedy_player_beats_random_play() -> None:
     [
         ("abalone(layout='belgian')", "did you mean 'belgian_daisy'"),
         ("abalone(max_plies=0)", "from 1 to 10000"),
-        ("abalone(layout=3)", "type str"),
+        ("abalone(layout=3)", "choose one of 'standard'"),
     ],
 )
 def test_impossible_parameters_are_refused(expression: str, message: str) -> None:
