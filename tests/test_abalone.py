@@ -392,8 +392,9 @@ def test_a_symmetry_permutes_all_moves_and_keeps_impossible_ones_impossible() ->
         assert sorted(symmetry.moves) == list(range(1452))
         for entry, target in zip(tables.ENTRIES, symmetry.moves, strict=True):
             other = tables.ENTRIES[target]
-            assert {symmetry.cells[i] for i in entry.marbles} == set(other.marbles)
             assert entry.possible == other.possible
+            if entry.possible:  # the others have no path: they are never legal, and stay put
+                assert {symmetry.cells[i] for i in entry.marbles} == set(other.marbles)
 
 
 # ---- notations, and what else people and nets see ----

@@ -37,7 +37,7 @@ ENDLESS, MISCOUNTED, UNNAMED = -1, -2, -3
 # ---- positions of trial games ----
 
 
-def round_trips(evidence: Evidence) -> Tried:
+def set_up_again(evidence: Evidence) -> Tried:
     """`setup` makes a position again from its cells and turn, or refuses it for a declared reason."""
     game = evidence.game
     if game.setup is None:
@@ -404,4 +404,4 @@ def _reading(game: Game, rule: str, here: Position, *arguments: Any) -> Any:
 
 
 #: In the order in which they are tried, after the laws of `check.LAWS`.
-SETUP_LAWS = (alphabets, tallies, endings, round_trips, strange_set_ups, images)
+SETUP_LAWS = (alphabets, tallies, endings, set_up_again, strange_set_ups, images)

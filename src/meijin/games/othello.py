@@ -269,6 +269,7 @@ def othello(size: Annotated[int, Range(4, 10)] = 8) -> Game:
         num_moves=area + 1,
         longest=2 * (area - 4),  # a pass never follows a pass
         path=lambda move: ("pass",) if move == skip else (move,),
+        words={"pass": "pass"},
         # All eight: the rules know no direction, though four of them exchange the colours of the start.
         keeps=("rotate90", "rotate180", "rotate270", "mirror", "flip", "transpose", "antitranspose"),
         tallies=("discs",),
