@@ -32,7 +32,19 @@ from meijin.games._minishogi_men import (
     split,
 )
 from meijin.games._minishogi_notation import PIECES, START, board, in_tray, move_name, path, read_sfen, write_sfen
-from meijin.games._minishogi_position import DRAW, GOTE, SENTE, enter, perpetual, pocket, put, repeated, setup, take
+from meijin.games._minishogi_position import (
+    DRAW,
+    GOTE,
+    SENTE,
+    clear,
+    enter,
+    perpetual,
+    pocket,
+    put,
+    repeated,
+    setup,
+    take,
+)
 from meijin.games._minishogi_tables import (
     AREA,
     DROPPING,
@@ -59,7 +71,7 @@ TURNED = (*range(AREA - 1, -1, -1), *range(AREA + GOLD, AREA + 2 * GOLD), *range
 #: [kind] -> what a man is worth to players (Tanigawa's scale), on the board and in hand.
 WORTH = np.array([0, 1, 5, 8, 10, 6, 0, 7, 6, 10, 12], np.int64)
 
-FIRST = np.array(read_sfen(START)[0], np.int32)  # [cell] -> its value at the start
+FIRST = np.array(read_sfen(START)[0][:AREA], np.int8)  # [cell] -> its value at the start
 
 #: [cell] -> the values it can have. A pawn on its last rank could never move; a tray cell holds one kind of one side.
 _STUCK = (*[PAWN] * SIZE, *[-1] * (AREA - 2 * SIZE), *[PAWN + 10] * SIZE)
@@ -264,7 +276,14 @@ def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
     )
 
     def start(s: Any) -> None:
-        setup(s, FIRST, SENTE)
+        clear(s)
+        key = _ZERO
+        for cell in range(AREA):
+            value = FIRST[cell]
+            if value > 0:
+                seat = GOTE if value > 10 else SENTE
+                key ^= put(s, seat, value - 10 * seat, cell)
+        enter(s, key)
 
     def play(s: Any, move: int) -> None:
         seat, cell, plane = s.seat, move // PLANES, move % PLANES
