@@ -30,7 +30,7 @@ _ROUND_TRIPS = 100  # positions
 _IMAGES = 16  # positions tried with each symmetry
 _PLIES = 12  # interpreted, after a strange set-up
 
-#: What `set_ups` says of a set-up instead of a refusal.
+#: Codes of set-ups that break a law: no end within `longest`, a wrong number of moves, no such ending.
 ENDLESS, MISCOUNTED, UNNAMED = -1, -2, -3
 
 
@@ -185,7 +185,8 @@ def set_up(game: Game) -> Function:
 
 
 def set_ups(game: Game) -> Function:
-    """Sets positions up in the middle record and plays them to the end at random; `codes` get what came of each."""
+    """Set positions up in the middle record and play them to the end at random. `codes` get 0 for each that ended, the
+    number of its refusal, or ENDLESS, MISCOUNTED or UNNAMED."""
     setup, turn, legal, play = game.rules["setup"], game.turn, game.legal, game.play
     odds, score, cells_rule, planes_rule = game.odds or kernels.no_odds, game.score, game.cells, game.planes
     heuristic, tally, owners = game.heuristic or _no_output, game.tally or _no_output, game.owners or _no_output

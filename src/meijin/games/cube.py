@@ -31,7 +31,7 @@ def cube(
 ) -> Game:
     """Turn the faces of a scrambled cube until every face has one colour.
 
-    Goal: solve the cube, with as few turns as you like up to `max_moves`. Solving it scores 1, running out of turns 0.
+    Goal: solve the cube within `max_moves` turns. Solving it scores 1, running out of turns 0.
 
     Moves: chance first scrambles the solved cube with `twists` random turns, never of the same face twice in a row.
     Then one player turns one face per move: clockwise, counter-clockwise or, with metric="half", half around.

@@ -196,7 +196,7 @@ def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
     def cells(s: Any, out: Any) -> None:
         for cell in range(AREA):
             out[cell] = s.board[cell]
-        for seat in range(2):  # the trays: the throw, as a stone of who threw it
+        for seat in range(2):  # the trays: the throw, as a stone of the side that threw
             out[AREA + seat] = STONES * seat + s.throw if s.throw > 0 and s.seat == seat else 0
 
     def setup(s: Any, values: Any, mover: int) -> int:
