@@ -60,6 +60,10 @@ def test_cells_and_turns_that_make_no_sense() -> None:
         "cell b3 cannot have value 3; it can have 0 (.), 1 (X), 2 (O)"
     )
     assert "value -1" in refused("tic_tac_toe", [-1, *[0] * 8], 0)
+    for cells in (["X"] * 9, [0.5] * 9, [None] * 9, 7, [[0] * 9]):
+        assert "cells must be whole numbers" in refused("tic_tac_toe", cells, 0)
+    assert refused("tic_tac_toe", [0] * 9, "0") == "turn='0': tic_tac_toe has seats 0 to 1"
+    assert refused("2048", [0] * 16, None) == "turn=None: 2048 has seats 0 to 0, or -1 for chance"
     for turn in (2, -2, CHANCE, 10**9):
         assert refused("tic_tac_toe", [0] * 9, turn) == f"turn={turn}: tic_tac_toe has seats 0 to 1"
     assert refused("tic_tac_toe", [1, *[0] * 8], 0) == (
@@ -188,6 +192,7 @@ def test_what_the_moves_before_matter_to_is_not_written() -> None:
         ("sim", "Z=ad 0", "'Z' is not a piece"),
         ("nim", "1,3,5 0", "has 3 heaps; there are 4"),
         ("nim", "1,4,5,7 0", "heap b has at most 3 stones, not 4"),
+        ("nim", "1,3,5," + "7" * 5000 + " 0", "write the heaps"),
         ("nim", "ooo 0", "write the heaps and the seat to move, as in '1,3,5,7 0'"),
         ("nim", "1,3,5,7 2", "turn=2: nim has seats 0 to 1"),
     ],

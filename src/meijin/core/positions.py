@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from operator import index
+
+import numpy as np
 
 from meijin.core.contract import CHANCE
 from meijin.core.errors import BadParameter, suggest
@@ -25,7 +28,10 @@ Fail = Callable[[str], BadParameter]
 
 def checked_values(game: Game, cells: Sequence[int]) -> tuple[int, ...]:
     """Values of all cells, each one that its cell can have; an error names the first that is not."""
-    values = tuple(int(value) for value in cells)
+    try:
+        values = tuple(index(value) for value in cells)
+    except TypeError:
+        raise BadParameter(f"cells must be whole numbers, indices into the pieces of {game}, not {cells!r}") from None
     if len(values) != len(game.board.cells):
         raise BadParameter(f"{len(values)} cells given; {game} has {len(game.board.cells)}")
     for i, value in enumerate(values):
@@ -34,6 +40,14 @@ def checked_values(game: Game, cells: Sequence[int]) -> tuple[int, ...]:
             known = ", ".join(f"{v} ({game.pieces[v].text})" for v in allowed)
             raise BadParameter(f"cell {game.board.cells[i].name} cannot have value {value}; it can have {known}")
     return values
+
+
+def checked_turn(game: Game, turn: int) -> int:
+    """A seat, or CHANCE where the game has chance."""
+    if isinstance(turn, int | np.integer) and (0 <= turn < game.seats or (turn == CHANCE and game.chance)):
+        return int(turn)
+    chance = f", or {CHANCE} for chance" if game.chance else ""
+    raise BadParameter(f"turn={turn!r}: {game} has seats 0 to {game.seats - 1}{chance}")
 
 
 def write_position(game: Game, cells: Sequence[int], turn: int) -> str:

@@ -123,7 +123,7 @@ def nim(heaps: Sequence[int] = (1, 3, 5, 7), players: Annotated[int, Range(2, 16
         return f"{','.join(map(str, lying))} {mover}"
 
     def read(text: str) -> tuple[list[int], int]:
-        words = re.fullmatch(r"\s*(\d+(?:\s*,\s*\d+)*)\s+(\d+)\s*", text)
+        words = re.fullmatch(r"\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s+(\d{1,9})\s*", text)
         if words is None:
             raise BadParameter(f"position '{text}': write the heaps and the seat to move, as in '1,3,5,7 0'")
         lying = [int(size) for size in words[1].split(",")]
