@@ -122,7 +122,7 @@ def test_games() -> None:
     rows = {row["name"]: row for row in good_json("games")}
     row = rows["connect_four"]
     assert row["title"] == "Connect Four"
-    assert row["summary"].startswith("Drop stones")
+    assert row["summary"].startswith("Drop discs")
     assert row["parameters"] == {"width": 7, "height": 6, "connect": 4}
     assert (row["seats"], row["chance"]) == (2, False)
     assert rows["2048"]["chance"] is True
