@@ -38,7 +38,8 @@ def seat_name(game: Game, seat: int) -> Text:
     name = game.seat_name(seat)
     if own is None or own.fill is None:
         return Text(name, "bold")
-    pad = " " * (out().color_system is not None)  # only a coloured name needs room around it
+    console = out()
+    pad = " " * (console.color_system is not None and not console.no_color)  # only a coloured name needs room
     return Text(f"{pad}{name}{pad}", Style(bold=True, bgcolor=own.fill, color=contrast(own.fill)))
 
 
