@@ -19,7 +19,6 @@ from meijin.cli.console import busy, out, say
 from meijin.cli.inspect import figures, moves_table
 from meijin.cli.program import interruptible
 from meijin.cli.prompt import Command, Prompt, Then
-from meijin.cli.rules import print_rules
 from meijin.cli.saved import SavedGame
 from meijin.core.agent import Agent
 from meijin.core.errors import BadParameter, IllegalMove, MeijinError, suggest
@@ -325,6 +324,8 @@ class Session:
         return Then.ASK
 
     def rules(self, rest: str) -> Then:
+        from meijin.cli.rules import print_rules
+
         print_rules(self.game)
         return Then.ASK
 
