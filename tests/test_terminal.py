@@ -51,7 +51,7 @@ def test_piped_moves() -> None:
     done = subprocess.run(command, input="\n".join(WIN), capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(PROMPT) == 5
-    assert done.stdout.splitlines()[-1] == "game over: X wins  (5 plies)"
+    assert done.stdout.splitlines()[-1] == "game over: X wins: three in a row  (5 plies)"
     assert "\x1b" not in done.stdout
 
 
