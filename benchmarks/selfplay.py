@@ -21,7 +21,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from meijin import make
 from meijin.core import cuda
-from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero.nets import Net
 from meijin.learning.zero.selfplay import SelfPlay
 from meijin.search.forest import Settings, layout
 

@@ -9,8 +9,8 @@ Both count every position of a game once, and both have fresh nets. Where our se
 it moves at once, so its positions take a little less than the full number of simulations.
 
 "theirs, in our self-play" is `PeerNet`, a plain PyTorch net of exactly the peer's layers, which our forest asks in
-place of its own. All are measured in turns, and the median counts. MFLOP are multiplications and additions of the
-convolutions and dense layers.
+place of its own. "in PyTorch" are our nets, evaluated by PyTorch rather than by our own kernels. All are measured in
+turns, and the median counts. MFLOP are multiplications and additions of the convolutions and dense layers.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
 from meijin import make
 from meijin.core.game import Game
-from meijin.learning.zero.inference import Evaluator, cpu_dtype
-from meijin.learning.zero.nets import Net, NetConfig, Outputs
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.nets.evaluator import Evaluator
+from meijin.learning.zero.inference import InferenceNet, cpu_dtype
+from meijin.learning.zero.nets import Net, Outputs
 from meijin.learning.zero.selfplay import SelfPlay
 from meijin.search.forest import Settings, layout
 
@@ -90,19 +92,23 @@ class PeerNet(nn.Module):
         return net.to(memory_format=torch.channels_last)
 
 
-class Plain:
-    """Answers with any net in place of an `Evaluator`, in the same memory."""
+class InPyTorch:
+    """Answers in place of another evaluator, in the same memory."""
 
-    def __init__(self, net: PeerNet, place: Evaluator):
-        self.net, self.place, self.batch = net.for_inference(cpu_dtype()), place, place.batch
+    def __init__(self, net: Net | PeerNet, place: Evaluator):
+        self.x, self.logits, self.values = map(torch.from_numpy, place.arrays)
+        self.arrays = place.arrays
+        coarse = cpu_dtype()
+        inference = InferenceNet(net, coarse) if isinstance(net, Net) else net.for_inference(coarse).outputs
+        self.answers: Callable[[Tensor], tuple[Tensor, ...]] = inference
 
     def run(self) -> None:
         if torch.get_num_threads() != 1:
             torch.set_num_threads(1)
         with torch.inference_mode():
-            found = self.net.outputs(self.place.x)
-            self.place.logits.copy_(found.logits)
-            self.place.values.copy_(found.values)
+            logits, values, *_ = self.answers(self.x)
+            self.logits.copy_(logits)
+            self.values.copy_(values)
 
 
 def mflop(net: nn.Module, planes: Tensor) -> float:
@@ -149,14 +155,16 @@ def theirs(folder: Path, simulations: int, threads: int, seconds: float) -> Call
     return rates
 
 
-def ours(net: Net | PeerNet, simulations: int, threads: int, games: int, seconds: float) -> Callable[[], Rates]:
+def ours(
+    net: Net | PeerNet, simulations: int, threads: int, games: int, seconds: float, pytorch: bool
+) -> Callable[[], Rates]:
     """Whole self-play with that net."""
     settings = Settings(simulations=simulations, c=1.0, alpha=1.0, warm=15)
     own = net if isinstance(net, Net) else Net(net.game, NetConfig(1, 8))  # the other one stands in for it
     play = SelfPlay(own, games, settings, threads=threads)
-    if isinstance(net, PeerNet):
+    if pytorch:
         for worker in play.workers:
-            worker.evaluator = Plain(net, worker.evaluator)  # type: ignore[assignment]
+            worker.evaluator = InPyTorch(net, worker.evaluator)  # type: ignore[assignment]
 
     def written() -> int:
         return sum(int(worker.forest.host("info")[:, layout.SLOT].sum()) for worker in play.workers)
@@ -190,9 +198,14 @@ def main() -> None:
     planes = torch.zeros(1, game.num_planes or 0, len(game.board.cells))
     simulations, seconds, games = options.simulations, options.seconds, options.games * options.threads
     peer = PeerNet(game)
-    nets: dict[str, Net | PeerNet] = {size: Net(game, NetConfig.sized(size)) for size in options.sizes}
+    nets: dict[str, Net | PeerNet] = {}
+    for size in options.sizes:
+        nets[size] = nets[f"{size}, in PyTorch"] = Net(game, NetConfig.sized(size)).eval()
     nets["theirs, in our self-play"] = peer
-    kinds = {name: ours(net, simulations, options.threads, games, seconds) for name, net in nets.items()}
+    kinds = {
+        name: ours(net, simulations, options.threads, games, seconds, name not in options.sizes)
+        for name, net in nets.items()
+    }
     for threads in sorted({1, options.threads}) if options.peer else ():
         name = f"alpha-zero-general, {threads} thread{'s' * (threads > 1)}"
         kinds[name], nets[name] = theirs(options.peer, simulations, threads, seconds), peer

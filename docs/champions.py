@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from meijin.cli.champion import net_words, strength_words, trained_words
-from meijin.learning.zero.files import PACKAGED, SUFFIX, about
+from meijin.learning.files import PACKAGED, SUFFIX, about
 
 PAGE = Path(__file__).parent / "champions.md"
 
 INTRODUCTION = """# Champions
 
 Small nets that come with Meijin, trained by `meijin train GAME zero`. `champion` is the agent that plays with the one
-of its game; `meijin play GAME` takes it as the opponent where PyTorch is installed (`pip install 'meijin[nn]'`).
+of its game; `meijin play GAME` takes it as the opponent. Playing needs no PyTorch.
 
 ```sh
 meijin play connect_four --seat 1="champion(simulations=400)"

@@ -1,4 +1,4 @@
-"""Writes the tables of settings in docs/zero.md from the config's classes and comments: `python docs/settings.py`."""
+"""Writes the tables of settings in docs/zero.md from the classes of configs: `python docs/settings.py`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from meijin.core.errors import MeijinError
+from meijin.learning.classic.config import ClassicConfig
+from meijin.learning.nets.config import SIZES, NetConfig
 from meijin.learning.zero.config import ZeroConfig
-from meijin.learning.zero.nets import SIZES, NetConfig
 
 PAGE = Path(__file__).parent / "zero.md"
-MARKS = ("<!-- settings -->", "<!-- /settings -->")
 
 
 def comments(kind: type) -> dict[str, str]:
-    """Field -> the comment behind it."""
+    """Field -> the comment after it, inherited fields included."""
+    found = {}
+    for base in kind.__bases__:
+        if base is not object:
+            found |= comments(base)
     source = textwrap.dedent(inspect.getsource(kind))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     said = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
     (body,) = ast.parse(source).body
     assert isinstance(body, ast.ClassDef)
-    found = {}
     for node in body.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -35,15 +38,17 @@ def comments(kind: type) -> dict[str, str]:
     return found
 
 
-def table(section: str, values: Any) -> str:
-    """One section: its fields, their defaults and what they do."""
+def table(section: str, values: Any, skip: tuple[str, ...] = ()) -> str:
+    """One section: its fields but those to skip, their defaults and what they do."""
     kind = type(values)
     words = comments(kind)
     about = (kind.__doc__ or "").strip().splitlines()[0]
     rows = [f"### `{section}`\n", f"{about}\n", "| setting | default | |", "|---|---|---|"]
     for field in fields(values):
+        if field.name in skip:
+            continue
         if not words.get(field.name):
-            raise MeijinError(f"{kind.__name__}.{field.name} has no comment; say what it does behind the field")
+            raise MeijinError(f"{kind.__name__}.{field.name} has no comment; say after the field what it does")
         default = json.dumps(getattr(values, field.name), ensure_ascii=False)
         rows.append(f"| `{field.name}` | `{default}` | {words[field.name].replace('|', chr(92) + '|')} |")
     return "\n".join(rows)
@@ -55,7 +60,7 @@ def sizes() -> str:
 
 
 def tables() -> str:
-    """Every section of a config."""
+    """Every section of a config of zero, then the settings of the classic nets."""
     config = ZeroConfig("GAME")
     parts = []
     for field in fields(config):
@@ -68,11 +73,20 @@ def tables() -> str:
     return "\n\n".join(parts)
 
 
+def classic() -> str:
+    """The settings of the classic nets; `evaluation` and `length` are like zero's."""
+    whole = table("classic", ClassicConfig("GAME"), skip=("game", "evaluation", "length"))
+    return whole.partition("| setting")[1] + whole.partition("| setting")[2]
+
+
 def page() -> str:
     """The page with its tables as they should be."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    return f"{before}{MARKS[0]}\n{tables()}\n{MARKS[1]}{after}"
+    text = PAGE.read_text(encoding="utf-8")
+    for name, made in (("settings", tables()), ("classic", classic())):
+        before, _, rest = text.partition(f"<!-- {name} -->")
+        after = rest.partition(f"<!-- /{name} -->")[2]
+        text = f"{before}<!-- {name} -->\n{made}\n<!-- /{name} -->{after}"
+    return text
 
 
 if __name__ == "__main__":

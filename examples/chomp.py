@@ -43,5 +43,5 @@ def chomp(rows: int = 4, columns: int = 5) -> Game:
     return Game(
         state=state, seats=2, num_moves=size, longest=size, keeps=(),
         board=boards.square(rows, columns), pieces=(Piece("."), Piece("#", fill="#6b3f1d")),
-        start=start, turn=turn, legal=legal, play=play, score=score, cells=cells,
+        rules=(start, turn, legal, play, score, cells),
     )  # fmt: skip

@@ -33,7 +33,7 @@ MORE = {
     "breakthrough": {"breakthrough-5x4": "breakthrough(rows=5, columns=4)"},
     "connect_four": {"connect_four-large": "connect_four(width=9, height=8, connect=5)"},
     "cube": {"cube-3": "cube(size=3, metric='quarter', twists=2, max_moves=12)"},
-    "einstein": {"einstein-random": "einstein(setup='random')"},
+    "einstein": {"einstein-random": "einstein(layout='random')"},
     "go": {
         "go-territory": "go(size=5, komi=6.0, superko='simple', scoring='territory')",
         "go-suicide": "go(size=4, komi=0.5, superko='situational', suicide=True)",
@@ -128,7 +128,7 @@ def _header(game: Game, seed: int) -> Iterator[str]:
         ("pieces", f"{len(pieces)} {_digest(pieces)}: {' '.join(text for text, _ in pieces[:NAMES])}"),
         ("planes", game.num_planes),
         ("heuristic", "no" if game.heuristic is None else "yes"),
-        ("symmetries", f"{len(symmetries)} {_digest(images)}: {' '.join(symmetries)}"),
+        ("symmetries", f"{len(symmetries)} {_digest(images)}: {_some(symmetries)}"),
         ("record", f"{game.dtype.itemsize} bytes: {layout}"),
         ("seed", seed),
     ):

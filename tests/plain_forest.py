@@ -10,10 +10,10 @@ import numpy as np
 from meijin.core.game import Game
 from meijin.core.rng import streams
 from meijin.core.state import State
-from meijin.search.forest import Settings, play
-from meijin.search.forest.choice import halving_table
+from meijin.search.forest import Settings, steps
 from meijin.search.forest.driver import memory
 from meijin.search.forest.layout import Arrays, with_records
+from meijin.search.forest.selection import halving_table
 
 #: (state of a leaf) -> logits [move] as the mover numbers them, and values [seat], seat 0's first.
 Oracle = Callable[[State], tuple[Any, Any]]
@@ -48,11 +48,11 @@ class PlainForest:
             shapes["edges"] = shapes["edges"][0], (count, edges)
         made: dict[str, Any] = {name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()}
         made |= {"rng": streams(seed, count), "options": settings.array()}
-        made["options"][play.RIVALS] = rivals
+        made["options"][steps.RIVALS] = rivals
         made["table"] = halving_table(min(settings.considered, game.branching or 1), settings.simulations)
         self.arrays = Arrays(**with_records(made, game.dtype))
-        self._step = play.stepper(settings.gumbel, selfplay)(game)
-        self.each(play.begins(game))
+        self._step = steps.step_with(settings.gumbel, selfplay)(game)
+        self.each(steps.new_game(game))
 
     def each(self, run: Callable[[Any, int], None]) -> None:
         with np.errstate(over="ignore"):
@@ -63,12 +63,12 @@ class PlainForest:
         """Search these positions."""
         for i, state in enumerate(states):
             self.arrays.roots[i] = state.record
-        self.each(play.settles(self.game))
+        self.each(steps.forget(self.game))
 
     def step(self) -> None:
         self.each(self._step)
         for i in range(self.count):
-            if self.arrays.info[i, play.WAITS]:
+            if self.arrays.info[i, steps.WAITS]:
                 state = State(self.game, self.arrays.here[i])
                 logits, values = self.oracle(state)
                 self.arrays.logits[i] = logits

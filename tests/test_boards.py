@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from meijin.core.boards import Board, complete, cube, graph, heaps, hexagon, letters, rhombus, square
-from meijin.core.drawing import Piece
 from meijin.core.errors import BadParameter, UnknownName
+from meijin.core.pieces import Piece
 
 EMPTY, BLACK, WHITE = Piece("."), Piece("X", 0, "#1d1f21"), Piece("O", 1, "#f5f3ee")
 STONES = (EMPTY, BLACK, WHITE)
@@ -370,7 +370,7 @@ def test_the_sides_of_a_rhombus_have_the_colours_of_their_owners() -> None:
         (lambda: complete(1), "n is 1; give a whole number from 2 to 26"),
         (lambda: graph([(0, 0), (1, 0)], [(0, 2)]), "link (0, 2) is not a new pair of two points; points are a, b"),
         (lambda: graph([(0, 0), (1, 0)], [("a", "b"), ("b", "a")]), "link ('b', 'a') is not a new pair"),
-        (lambda: Piece("X", fill="red"), "fill is 'red'; give a colour such as"),
+        (lambda: Piece("X", fill="red"), "fill='red': give a colour such as"),
         (lambda: Piece(""), "give one or more printable characters"),
         (lambda: square(2).text([0] * 3, STONES), "3 values for a board of 4 cells"),
         (lambda: square(2).svg([0, 0, 3, 0], STONES), "cell a1 has value 3; pieces are numbered 0 to 2"),

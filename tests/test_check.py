@@ -1,30 +1,51 @@
-"""The conformance kit: every game passes it, and each kind of mistake is reported with its rule, line and remedy."""
+"""The conformance kit: every game passes it, and each kind of mistake is reported with its rule, line and remedy.
+
+The mistakes are the files in `tests/mistakes`. Each says which sentence it expects and has a function that makes the
+game; the line at fault, where there is one, ends in "# wrong".
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+import dataclasses
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from commands import good, run
 from meijin.core import compile as compiling
 from meijin.core import cuda
-from meijin.core.boards import square
 from meijin.core.catalogue import games, make
-from meijin.core.check import Report, check_game
-from meijin.core.diagnose import explain
-from meijin.core.drawing import Piece
+from meijin.core.check import Report, check_game, play_statistics, supervise
+from meijin.core.check.diagnose import explain
 from meijin.core.errors import BadParameter, NoDevice, RuleError
-from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.game import OVER, Game
 from meijin.core.rng import below
 from meijin.core.state import State
+from mistakes._games import dice, row
 
 compiled = pytest.mark.skipif(not compiling.JIT, reason="nothing is compiled with MEIJIN_JIT=0")
 
-TABLE = np.array([1, 2, 4])
-COLOURS = {0: "red", 1: "blue"}
+FOLDER = Path(__file__).parent / "mistakes"
+MISTAKES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+HANGING = 0.5  # seconds after which a rule of a tiny game hangs
+
+
+def mistake(name: str) -> Game:
+    return importlib.import_module(f"mistakes.{name}").faulty()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled: tiny games are interpreted sooner."""
+    monkeypatch.setattr(compiling, "JIT", False)
 
 
 @pytest.mark.parametrize("name", games.names())
@@ -34,126 +55,19 @@ def test_every_game_keeps_the_laws(name: str) -> None:
     assert {law.name for law in report.laws} >= {"notation", "compiled equals interpreted", "symmetries"}
 
 
-# ---- a tiny game to make mistakes in: two seats fill a row of three; who holds the middle wins ----
-
-
-def tiny(**changes: Any) -> Game:
-    def start(s: Any) -> None:
-        s.ply = 0
-        s.word = 0
-        for i in range(3):
-            s.held[i] = 0
-
-    def turn(s: Any) -> int:
-        return s.ply & 1 if s.ply < 3 else OVER
-
-    def legal(s: Any, moves: Any) -> int:
-        n = 0
-        for i in range(3):
-            if s.held[i] == 0:
-                moves[n] = i
-                n += 1
-        return n
-
-    def play(s: Any, move: int) -> None:
-        s.held[move] = (s.ply & 1) + 1
-        s.ply += 1
-
-    def score(s: Any, scores: Any) -> None:
-        scores[0] = 0.0
-        scores[1] = 0.0
-        if s.held[1] > 0:
-            scores[s.held[1] - 1] = 1.0
-            scores[2 - s.held[1]] = -1.0
-
-    def cells(s: Any, out: Any) -> None:
-        for i in range(3):
-            out[i] = s.held[i]
-
-    rules: dict[str, Any] = {
-        "state": np.dtype([("word", "u8"), ("held", "i1", (3,)), ("ply", "i1")], align=True),
-        "board": square(1, 3),
-        "pieces": (Piece("."), Piece("X", owner=0), Piece("O", owner=1)),
-        "seats": 2,
-        "num_moves": 3,
-        "longest": 3,
-        "start": start,
-        "turn": turn,
-        "legal": legal,
-        "play": play,
-        "score": score,
-        "cells": cells,
-    }
-    return Game(name="tiny", **{**rules, **changes})
-
-
-def dice(probability: float = 0.5, **changes: Any) -> Game:
-    """One seat and chance take turns; chance puts a stone on the left or the right."""
-
-    def start(s: Any) -> None:
-        s.ply = 0
-        s.held[0] = 0
-        s.held[1] = 0
-
-    def turn(s: Any) -> int:
-        return OVER if s.ply == 4 else CHANCE if s.ply & 1 else 0
-
-    def legal(s: Any, moves: Any) -> int:
-        moves[0] = 0
-        moves[1] = 1
-        return 2
-
-    def odds(s: Any, moves: Any, probs: Any) -> int:
-        moves[0] = 0
-        moves[1] = 1
-        probs[0] = probability
-        probs[1] = 0.5
-        return 2
-
-    def play(s: Any, move: int) -> None:
-        s.held[move] += 1
-        s.ply += 1
-
-    def score(s: Any, scores: Any) -> None:
-        scores[0] = s.held[0] * s.held[1]
-
-    def cells(s: Any, out: Any) -> None:
-        out[0] = s.held[0]
-        out[1] = s.held[1]
-
-    rules: dict[str, Any] = {
-        "state": np.dtype([("held", "i1", (2,)), ("ply", "i1")]),
-        "board": square(1, 2),
-        "pieces": tuple(Piece(str(n)) for n in range(5)),
-        "seats": 1,
-        "num_moves": 2,
-        "num_outcomes": 2,
-        "longest": 4,
-        "score_range": (0, 4),
-        "start": start,
-        "turn": turn,
-        "legal": legal,
-        "play": play,
-        "score": score,
-        "cells": cells,
-        "odds": odds,
-    }
-    return Game(name="dice", **{**rules, **changes})
-
-
 def laws(report: Report) -> dict[str, tuple[int, str]]:
     return {law.name: (law.count, law.note) for law in report.laws}
 
 
 @compiled
 def test_the_tiny_game_is_right() -> None:
-    report = check_game(tiny(), gpu=False)
-    assert (report.games, report.positions, report.branching, report.longest) == (20, 80, 3, 3)
+    report = check_game(row(), gpu=False)
+    assert (report.games, report.positions) == (20, 80)
     tried = laws(report)
     assert tried["moves listed"] == (60, "")
     assert tried["compiled equals interpreted"] == (80, "")
     assert tried["symmetries"][0] == 80
-    assert tried["round trips"] == (5, "text left out: the game is not registered")
+    assert tried["round trips"] == (5, "text left out: not registered")
     assert "every law holds" in str(report)
 
 
@@ -162,9 +76,8 @@ def test_chance_and_one_seat() -> None:
     assert tried["moves listed"] == tried["outcomes listed"] == (40, "")
 
 
-def test_interpreted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "JIT", False)
-    tried = laws(check_game(tiny(), games=2))
+def test_interpreted_alone(interpreted: None) -> None:
+    tried = laws(check_game(row(), games=2))
     assert tried["compiled equals interpreted"] == (0, "left out: MEIJIN_JIT=0")
     assert tried["seeding"][0] == 2
 
@@ -184,274 +97,34 @@ def test_words_may_wrap_and_sample_may_draw() -> None:
             if s.held[i] == 0:
                 return i  # type: ignore[no-any-return]
 
-    assert laws(check_game(tiny(play=play, sample=sample)))["sampling"][0] > 0
+    assert laws(check_game(row(play=play, sample=sample)))["sampling"][0] > 0
 
 
-# ---- one mistake each. The line at fault ends in "# wrong" ----
+# ---- one mistake each ----
 
 
-def writes_outside_the_record() -> Game:
-    def play(s: Any, move: int) -> None:
-        s.held[s.ply + 1] = 1  # wrong
-        s.ply += 1
-
-    return tiny(play=play)
-
-
-def writes_outside_the_buffer() -> Game:
-    return tiny(branching=2)
-
-
-def lists_in_descending_order() -> Game:
-    def legal(s: Any, moves: Any) -> int:  # wrong
-        n = 0
-        for i in range(3):
-            if s.held[2 - i] == 0:
-                moves[n] = 2 - i
-                n += 1
-        return n
-
-    return tiny(legal=legal)
-
-
-def lists_nothing() -> Game:
-    def legal(s: Any, moves: Any) -> int:  # wrong
-        return 0
-
-    return tiny(legal=legal)
-
-
-def legal_changes_the_record() -> Game:
-    right = tiny().legal
-
-    def legal(s: Any, moves: Any) -> int:  # wrong
-        s.word += np.uint64(1)
-        return right(s, moves)  # type: ignore[no-any-return]
-
-    return tiny(legal=legal)
-
-
-def start_forgets_a_field() -> Game:
-    def start(s: Any) -> None:  # wrong
-        s.ply = 0
-        for i in range(3):
-            s.held[i] = 0
-
-    return tiny(start=start)
-
-
-def writes_a_constant_table() -> Game:
-    def cells(s: Any, out: Any) -> None:
-        for i in range(3):
-            out[i] = s.held[i]
-            TABLE[i] = 0  # wrong
-
-    return tiny(cells=cells)
-
-
-def probabilities_sum_to_less() -> Game:
-    return dice(probability=0.25)
-
-
-def names_clash() -> Game:
-    return tiny(move_name=lambda move: "middle" if move else "left")
-
-
-def scores_out_of_range() -> Game:
-    def score(s: Any, scores: Any) -> None:  # wrong
-        scores[0] = s.ply
-        scores[1] = -s.ply
-
-    return tiny(score=score)
-
-
-def score_forgets_a_seat() -> Game:
-    def score(s: Any, scores: Any) -> None:  # wrong
-        scores[0] = 0.0
-
-    return tiny(score=score)
-
-
-def cells_forgets_a_cell() -> Game:
-    def cells(s: Any, out: Any) -> None:  # wrong
-        out[0] = 0
-        out[2] = 0
-
-    return tiny(cells=cells)
-
-
-def not_symmetric() -> Game:
-    def score(s: Any, scores: Any) -> None:  # wrong
-        scores[0] = 1.0 if s.held[0] == 1 else 0.0
-        scores[1] = 0.0
-
-    return tiny(score=score)
-
-
-def never_ends() -> Game:
-    return tiny(longest=2)
-
-
-def unknown_seat() -> Game:
-    def turn(s: Any) -> int:  # wrong
-        return 2 if s.ply == 1 else 0
-
-    return tiny(turn=turn)
-
-
-def narrow_integer_overflows() -> Game:
-    def play(s: Any, move: int) -> None:
-        s.held[move] = (s.ply & 1) + 1
-        s.ply += 1
-        s.word = np.uint64(s.ply * 100)  # wrong
-
-    return tiny(play=play)
-
-
-def too_large_for_its_field() -> Game:
-    def play(s: Any, move: int) -> None:
-        s.held[move] = (s.ply & 1) + 1
-        s.ply += 1 + 0 * move
-        s.held[0] = 300 if s.ply == 9 else s.held[0]
-        s.held[move] = 200 + move  # wrong
-
-    return tiny(play=play)
-
-
-def words_meet_signed_integers() -> Game:
-    def play(s: Any, move: int) -> None:  # wrong
-        s.held[move] = (s.ply & 1) + 1
-        s.ply += 1
-        s.word = (s.word - 1) % 7
-
-    return tiny(play=play)
-
-
-def shifts_a_word_by_a_signed_integer() -> Game:
-    def play(s: Any, move: int) -> None:
-        s.held[move] = (s.ply & 1) + 1
-        s.word = s.word >> s.ply  # wrong
-        s.ply += 1
-
-    return tiny(play=play)
-
-
-def unknown_field() -> Game:
-    def cells(s: Any, out: Any) -> None:
-        for i in range(3):
-            out[i] = s.hold[i]  # wrong
-
-    return tiny(cells=cells)
-
-
-def appends_to_a_list() -> Game:
-    def free(s: Any) -> int:
-        found = []  # wrong
-        for i in range(3):
-            if s.held[i] == 0:
-                found.append(i)
-        return len(found)
-
-    def turn(s: Any) -> int:
-        return s.ply & 1 if free(s) > 0 else OVER
-
-    return tiny(turn=turn)
-
-
-def makes_a_dict() -> Game:
-    def cells(s: Any, out: Any) -> None:
-        values = {0: 0, 1: 1, 2: s.ply * 0 + 2}  # wrong
-        for i in range(3):
-            out[i] = values[s.held[i]]
-
-    return tiny(cells=cells)
-
-
-def makes_a_string() -> Game:
-    def turn(s: Any) -> int:
-        return OVER if f"{s.ply}" == "3" else s.ply & 1  # wrong
-
-    return tiny(turn=turn)
-
-
-def allocates() -> Game:
-    def cells(s: Any, out: Any) -> None:
-        scratch = np.zeros(3)  # wrong
-        for i in range(3):
-            out[i] = s.held[i] + scratch[i]
-
-    return tiny(cells=cells)
-
-
-def uses_a_global_dict() -> Game:
-    def cells(s: Any, out: Any) -> None:
-        for i in range(3):
-            out[i] = s.held[i] if 0 in COLOURS else 0  # wrong
-
-    return tiny(cells=cells)
-
-
-def biased_sample() -> Game:
-    def sample(s: Any, rng: Any) -> int:  # wrong
-        i = below(rng, 3)
-        while s.held[i] != 0:
-            i = (i + 1) % 3
-        return i  # type: ignore[no-any-return]
-
-    return tiny(sample=sample)
-
-
-def field_that_numpy_shadows() -> Game:
-    return tiny(state=np.dtype([("word", "u8"), ("held", "i1", (3,)), ("ply", "i1"), ("size", "i1")]))
-
-
-MISTAKES: list[tuple[Callable[[], Game], str, str, str]] = [
-    # the mistake, the rule, what is said of it, and a part of the remedy
-    (writes_outside_the_record, "play", "index 3 is out of bounds", "declare them larger"),
-    (writes_outside_the_buffer, "legal", "index 2 is out of bounds", "branching=2"),
-    (lists_in_descending_order, "legal", "lists 2 before 1", "ascending"),
-    (lists_nothing, "legal", "lists nothing although it is seat 0's turn", "let `turn` say OVER"),
-    (legal_changes_the_record, "legal", "changes the record: word 0 -> 1", "only `start` and `play` write"),
-    (start_forgets_a_field, "start", "leaves a field as it was: word", "set every field"),
-    (writes_a_constant_table, "cells", "writes to a constant table", "field of the record"),
-    (probabilities_sum_to_less, "odds", "sum to 0.75", "divide each by their sum"),
-    (names_clash, "move_name", "moves 1 and 2 are both called 'middle'", "different paths or names"),
-    (scores_out_of_range, "score", "outside score_range=(-1.0, 1.0)", "wider `score_range`"),
-    (score_forgets_a_seat, "score", "leaves seat 1 unwritten", "write every entry"),
-    (cells_forgets_a_cell, "cells", "leaves cell 1 ('b1') unwritten", "write every entry"),
-    (not_symmetric, "score", "breaks the symmetry", "out of `keeps`"),
-    (never_ends, "turn", "goes on after longest=2 plies", "larger `longest`"),
-    (unknown_seat, "turn", "returns 2", "0 to 1, CHANCE (-1) or OVER (-2)"),
-    (narrow_integer_overflows, "play", "grows beyond its type", "wider type"),
-    (too_large_for_its_field, "play", "out of bounds for int8", "wider type"),
-    (words_meet_signed_integers, "play", "interpreted -> compiled: word", "np.uint64 on both sides"),
-    (shifts_a_word_by_a_signed_integer, "play", "a word (uint64) meets a signed integer", "np.uint64 on both sides"),
-    (unknown_field, "cells", "no field 'hold'; did you mean 'held'?", "its fields are word, held, ply"),
-    (appends_to_a_list, "turn", "makes a Python list", "a field of the record"),
-    (makes_a_dict, "cells", "makes a Python dict", "look numbers up by index"),
-    (makes_a_string, "turn", "makes a string", "numbers only"),
-    (allocates, "cells", "np.zeros allocates", "rules allocate nothing"),
-    (uses_a_global_dict, "cells", "'COLOURS' is a Python object", "make it a number"),
-    (biased_sample, "sample", "are expected", "uniformly"),
-    (field_that_numpy_shadows, "state", "['size'] means something else to numpy", "rename"),
-]
-
-NEEDS_COMPILER = (words_meet_signed_integers, uses_a_global_dict, biased_sample)  # the last needs many draws
-
-
-@pytest.mark.parametrize(("mistake", "rule", "problem", "remedy"), MISTAKES, ids=[m[0].__name__ for m in MISTAKES])
-def test_a_mistake_is_named(mistake: Callable[[], Game], rule: str, problem: str, remedy: str) -> None:
-    if mistake in NEEDS_COMPILER and not compiling.JIT:
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"mistakes.{name}")
+    needs_compiler = getattr(module, "COMPILED", False)
+    if needs_compiler and not compiling.JIT:
         pytest.skip("nothing is compiled with MEIJIN_JIT=0")
+    if not needs_compiler:
+        monkeypatch.setattr(compiling, "JIT", False)
+    if getattr(module, "WARNING", False):
+        said = check_game(module.faulty(), gpu=False).warnings
+        assert any(module.SAYS in warning and module.REMEDY in warning for warning in said), said
+        return
     with pytest.raises(RuleError) as caught:
-        check_game(mistake(), gpu=False)
+        check_game(module.faulty(), gpu=False, timeout=HANGING if hasattr(module, "ENDLESS") else 30)
     text = str(caught.value)
-    assert rule in text.splitlines()[0]
-    assert problem in text
-    assert remedy in text
+    assert module.SAYS in text
+    assert module.REMEDY in text
     _assert_plain(caught.value)
-    if "# wrong" in inspect.getsource(mistake):
-        assert "test_check.py:" in text
+    source = (FOLDER / f"{name}.py").read_text()
+    if hasattr(module, "ENDLESS") or "# wrong" in source:
+        assert f"{name}.py:" in text
+    if "# wrong" in source:
         assert "# wrong" in text
 
 
@@ -466,77 +139,221 @@ def _assert_plain(error: RuleError) -> None:
 
 
 def test_the_position_can_be_replayed() -> None:
-    with pytest.raises(RuleError, match=r"position: tiny ([abc]1 ?)+\n"):
-        check_game(scores_out_of_range())
+    with pytest.raises(RuleError, match=r"position: row ([abc]1 ?)+\n"):
+        check_game(mistake("score_outside_its_range"))
+
+
+def test_a_helper_may_be_compiled_already(interpreted: None) -> None:
+    """Guarded records reach plain Python only."""
+    import numba
+
+    @numba.njit
+    def other(s: Any) -> int:
+        return s.ply & 1  # type: ignore[no-any-return]
+
+    def turn(s: Any) -> int:
+        return other(s) if s.ply < 3 else OVER
+
+    assert check_game(row(turn=turn), games=2, gpu=False).positions > 0
+
+
+# ---- rules that hang or crash ----
+
+
+def compiled_only(s: Any) -> bool:
+    """Whether the rules are compiled: then a word that meets a signed integer becomes a float."""
+    return bool((s.word - 1) % 7 == 6)
+
+
+@compiled
+def test_a_compiled_rule_that_hangs_is_named() -> None:
+    def cells(s: Any, out: Any) -> None:
+        i = 0
+        while compiled_only(s):
+            i = (i + 1) % 3
+            out[i] = i
+        for k in range(3):
+            out[k] = s.held[k]
+
+    with pytest.raises(
+        RuleError, match=r"(?s)rule 'cells' does not return when compiled: .* after 0.5 s.*test_check.py"
+    ):
+        check_game(row(cells=cells), gpu=False, timeout=HANGING)
+
+
+@compiled
+def test_a_compiled_rule_that_crashes_is_named() -> None:
+    def cells(s: Any, out: Any) -> None:
+        for k in range(3):
+            out[k + (1 << 45 if compiled_only(s) else 0)] = s.held[k]
+
+    with pytest.raises(RuleError, match=r"(?s)rule 'cells' crashes when compiled \(Segmentation.*position: row"):
+        check_game(row(cells=cells), gpu=False)
+
+
+def test_without_a_child_process(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows: the same report, and an interpreted rule that hangs is still stopped."""
+    report = check_game(row(), gpu=False)
+    monkeypatch.setattr(supervise, "FORKS", False)
+    assert [law.name for law in check_game(row(), gpu=False).laws] == [law.name for law in report.laws]
+    with pytest.raises(RuleError, match=r"(?s)rule 'legal' does not return.*endless_legal.py:\d+, in legal"):
+        check_game(mistake("endless_legal"), gpu=False, timeout=HANGING)
+
+
+def test_a_child_process_ends_with_its_parent(tmp_path: Path) -> None:
+    """A program that is killed while it checks leaves no process behind that runs a rule for ever."""
+    script = (
+        "from mistakes import endless_legal; from meijin.core.check import check_game; "
+        "check_game(endless_legal.faulty(), timeout=1000, progress=lambda law: print(law, flush=True))"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER.parent), *sys.path])},
+    )
+    assert parent.stdout is not None
+    for line in parent.stdout:
+        if "interpreted play" in line:
+            break
+    parent.kill()
+    assert parent.stdout.read() == ""  # returns when the last process that could write has ended
+    assert parent.wait() == -signal.SIGKILL
+
+
+def test_a_time_limit_must_be_positive() -> None:
+    with pytest.raises(BadParameter, match="timeout=0"):
+        check_game(row(), timeout=0)
+
+
+# ---- random play ----
+
+
+@compiled
+def test_statistics_of_random_play() -> None:
+    seen = play_statistics(make("tic_tac_toe"), games=2000, seed=3)
+    assert (seen.games, seen.unfinished, seen.chance) == (2000, 0, 0.0)
+    assert (seen.length.low, seen.length.high, seen.branching.low, seen.branching.high) == (5, 9, 1, 9)
+    # Exact values of uniform random play: first seat wins 58.5 %, second 28.8 %, draws 12.7 %. Four standard errors of
+    # 2,000 games are 4.4 points: a false alarm in less than one of 5,000 seeds, and this seed is fixed.
+    assert abs(seen.seats[0].wins - 0.585) < 0.044
+    assert abs(seen.seats[1].wins - 0.288) < 0.044
+    assert abs(seen.draws - 0.127) < 0.044
+    assert seen.seats[0].wins + seen.seats[1].wins + seen.draws == pytest.approx(1)
+    assert seen.first_seat == pytest.approx(seen.seats[0].wins + seen.draws / 2)
+    assert seen.seats[0].score.mean == pytest.approx(seen.seats[0].wins - seen.seats[1].wins)
+    assert sum(seen.played) == pytest.approx(2000 * seen.length.mean)
+    assert seen.seats[0].moves + seen.seats[1].moves == pytest.approx(seen.length.mean)
+    assert seen.unused_moves == 0 and len(seen.move_names) == 8
+    again = play_statistics(make("tic_tac_toe"), games=2000, seed=3)
+    assert again == seen
+    assert json.loads(json.dumps(dataclasses.asdict(seen)))["games"] == 2000
+
+
+def test_statistics_of_chance_and_one_seat(interpreted: None) -> None:
+    seen = play_statistics(dice(), games=30)
+    assert (seen.chance, seen.draws, len(seen.seats), len(seen.occurred)) == (0.5, 0.0, 1, 2)
+    assert seen.outcome_names == ("a1", "b1") and seen.forced == 0
+    with pytest.raises(BadParameter, match="games=0"):
+        play_statistics(dice(), games=0)
+    with pytest.raises(BadParameter, match="seconds=0"):
+        play_statistics(dice(), seconds=0)
+
+
+def test_a_right_game_has_no_warnings(interpreted: None) -> None:
+    report = check_game(make("tic_tac_toe"), games=3, gpu=False)
+    assert report.warnings == ()
+
+
+def test_a_move_without_cells_needs_a_name(interpreted: None) -> None:
+    """Law by law: None means that nobody can click the move."""
+    from meijin.core.check.declarations import declarations, notation
+    from meijin.core.check.laws import Evidence
+
+    unclickable = row(path=lambda move: (move,) if move < 2 else None, move_name=lambda move: f"m{move}")
+    evidence = Evidence(unclickable, 1, 0, supervise.Watch(unclickable, 1.0))
+    assert declarations(evidence).count > 0
+    assert notation(evidence).count == 3
+
+
+# ---- the command ----
+
+
+GAME_FILE = """
+from meijin import game
+from mistakes._games import row
+from mistakes import endless_turn, score_always_to_seat_0
+
+
+@game("hanging")
+def hanging():
+    return endless_turn.faulty()
+
+
+@game("lopsided")
+def lopsided():
+    return score_always_to_seat_0.faulty()
+
+
+@game("right")
+def right():
+    return row()
+"""
+
+
+@pytest.fixture
+def game_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreted: None) -> str:
+    monkeypatch.setattr(games, "_entries", dict(games._entries))
+    path = tmp_path / "mine.py"
+    path.write_text(GAME_FILE)
+    return str(path)
+
+
+def test_the_command_reports_every_game_of_a_file(game_file: str) -> None:
+    result = run("check", "--load", game_file, "--timeout", str(HANGING))
+    assert result.exit_code == 2
+    assert "rule 'turn' does not return: it was stopped after 0.5 seconds" in result.stderr
+    assert "endless_turn.py:" in result.stderr
+    assert "right  every law holds" in result.stdout
+    assert "lopsided  every law holds  1 warning" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for part in ("length", "choice", "first seat", "seat 1", "wins 0.0%", "! seat 1 never wins"):
+        assert part in result.stdout
+
+
+def test_the_command_speaks_json(game_file: str) -> None:
+    result = run("check", "--load", game_file, "--timeout", str(HANGING), "--json")
+    hanging, lopsided, right = json.loads(result.stdout)
+    assert result.exit_code == 2 and "does not return" in hanging["error"]
+    assert lopsided["warnings"] and not right["warnings"]
+    assert right["error"] is None and right["statistics"]["seats"][1]["moves"] == 1.0
+    assert {law["name"] for law in right["laws"]} >= {"notation", "games end"}
+
+
+def test_strict_fails_on_warnings(game_file: str) -> None:
+    good("check", "lopsided", "--load", game_file)
+    assert run("check", "lopsided", "--load", game_file, "--strict").exit_code == 2
+    good("check", "tic_tac_toe", "--games", "2", "--strict")
 
 
 # ---- errors of the compiler, met in play without the kit ----
 
 
-def wrong_type_on_one_path() -> Game:
-    def turn(s: Any) -> int:
-        if s.ply == 3:
-            return OVER  # wrong, or
-        return s.held  # type: ignore[no-any-return]  # wrong: the compiler names either
-
-    return tiny(turn=turn)
-
-
-def none_on_one_path() -> Game:
-    def legal(s: Any, moves: Any) -> int | None:  # wrong
-        if s.ply < 3:
-            moves[0] = 0
-            return 1
-        return None
-
-    return tiny(legal=legal)
-
-
-def undefined_name() -> Game:
-    def helper(s: Any) -> int:
-        return s.ply + nowhere  # type: ignore[name-defined, no-any-return]  # noqa: F821  # wrong
-
-    def turn(s: Any) -> int:
-        return helper(s)
-
-    return tiny(turn=turn)
-
-
-def float_index() -> Game:
-    def cells(s: Any, out: Any) -> None:
-        for i in range(3):
-            out[i] = s.held[i / 1]  # wrong
-
-    return tiny(cells=cells)
-
-
-def calls_itself() -> Game:
-    def down(n: int) -> int:  # wrong
-        return 0 if n == 0 else down(n - 1)
-
-    def turn(s: Any) -> int:
-        return down(s.ply)
-
-    return tiny(turn=turn)
-
-
-UNCOMPILED: list[tuple[Callable[[], Game], str, str, str]] = [
-    (unknown_field, "cells", "no field 'hold'; did you mean 'held'?", "its fields are word, held, ply"),
-    (wrong_type_on_one_path, "turn", "different types on different paths", "one type on every path"),
-    (none_on_one_path, "legal", "returns None on some path", "return a whole number on every path"),
-    (undefined_name, "turn", "'nowhere' is not defined", "define it before the rule"),
-    (float_index, "cells", "a float is used as an index", "divide with //"),
-    (calls_itself, "turn", "a function calls itself", "write it as a loop"),
-    (appends_to_a_list, "turn", "makes a Python list", "a field of the record"),
-    (uses_a_global_dict, "cells", "'COLOURS' is a Python object", "make it a number"),
+UNCOMPILED = [
+    ("unknown_field", "cells", "no field 'hold'; did you mean 'held'?", "its fields are word, held, ply"),
+    ("two_types_of_result", "turn", "different types on different paths", "one type on every path"),
+    ("turn_returns_nothing", "turn", "returns None on some path", "return a whole number on every path"),
+    ("unknown_name", "turn", "'OVR' is not defined", "define it before the rule"),
+    ("float_index", "cells", "a float is used as an index", "divide with //"),
+    ("recursion", "turn", "a function calls itself", "write it as a loop"),
 ]
 
 
 @compiled
-@pytest.mark.parametrize(("mistake", "rule", "problem", "remedy"), UNCOMPILED, ids=[m[0].__name__ for m in UNCOMPILED])
-def test_a_compiler_error_is_explained(mistake: Callable[[], Game], rule: str, problem: str, remedy: str) -> None:
+@pytest.mark.parametrize(("name", "rule", "problem", "remedy"), UNCOMPILED, ids=[m[0] for m in UNCOMPILED])
+def test_a_compiler_error_is_explained(name: str, rule: str, problem: str, remedy: str) -> None:
     with pytest.raises(RuleError) as caught:
-        explain(mistake(), Exception())
+        explain(mistake(name), Exception())
     text = str(caught.value)
     assert f"rule '{rule}'" in text.splitlines()[0]
     assert problem in text
@@ -548,7 +365,7 @@ def test_a_compiler_error_is_explained(mistake: Callable[[], Game], rule: str, p
 @compiled
 def test_play_meets_the_explanation() -> None:
     with pytest.raises(RuleError, match="rule 'cells' cannot be compiled: the record has no field 'hold'"):
-        State(unknown_field()).cells  # noqa: B018
+        State(mistake("unknown_field")).cells  # noqa: B018
 
 
 # ---- the rest of the contract of the kit itself ----
@@ -563,9 +380,9 @@ def test_a_symmetry_that_moves_the_start_must_be_named() -> None:
         s.held[2] = 0
 
     with pytest.raises(RuleError, match="the start is not its own image"):
-        check_game(tiny(start=start, longest=4, turn=_until_full), gpu=False)
-    name = tiny().symmetries[1].name
-    report = check_game(tiny(start=start, longest=4, turn=_until_full, keeps=(name,)), gpu=False)
+        check_game(row(start=start, longest=4, turn=_until_full), gpu=False)
+    name = row().symmetries[1].name
+    report = check_game(row(start=start, longest=4, turn=_until_full, keeps=(name,)), gpu=False)
     assert laws(report)["symmetries"] == (0, f"{name} not tried: it moves the start")
 
 
@@ -575,15 +392,16 @@ def _until_full(s: Any) -> int:
 
 def test_tables_can_be_written_again_afterwards() -> None:
     with pytest.raises(RuleError):
-        check_game(writes_a_constant_table())
-    assert TABLE.flags.writeable
-    assert TABLE.tolist() == [1, 2, 4]
+        check_game(mistake("writes_a_table"))
+    table = importlib.import_module("mistakes.writes_a_table").TABLE
+    assert table.flags.writeable
+    assert table.tolist() == [1, 2, 4]
 
 
 def test_the_same_seed_reports_the_same_mistake() -> None:
     def text(seed: int) -> str:
         with pytest.raises(RuleError) as caught:
-            check_game(not_symmetric(), seed=seed)
+            check_game(mistake("symmetry_that_does_not_hold"), seed=seed)
         return str(caught.value)
 
     assert text(3) == text(3)
@@ -591,13 +409,13 @@ def test_the_same_seed_reports_the_same_mistake() -> None:
 
 def test_no_games_is_an_error() -> None:
     with pytest.raises(BadParameter, match="games=0"):
-        check_game(tiny(), games=0)
+        check_game(row(), games=0)
 
 
 @pytest.mark.skipif(cuda.available(), reason="there is a GPU here")
 def test_a_required_gpu_is_missing() -> None:
     with pytest.raises(NoDevice):
-        check_game(tiny(), games=1, gpu=True)
+        check_game(row(), games=1, gpu=True)
 
 
 @pytest.mark.gpu
@@ -617,9 +435,9 @@ def packed(s: Any) -> Any:
 
 
 def test_rules_for_searches_are_tried() -> None:
-    count, note = laws(check_game(tiny(noisy=outer, key=packed)))["keys"]
+    count, note = laws(check_game(row(noisy=outer, key=packed)))["keys"]
     assert count > 0 and note.endswith("keys")
-    assert laws(check_game(tiny()))["keys"] == (0, "left out: the game has no `key`")
+    assert laws(check_game(row()))["keys"] == (0, "left out: no `key`")
 
 
 def test_noisy_only_reads_and_answers() -> None:
@@ -631,9 +449,9 @@ def test_noisy_only_reads_and_answers() -> None:
         return None
 
     with pytest.raises(RuleError, match="rule 'noisy' changes the record: word"):
-        check_game(tiny(noisy=writes))
+        check_game(row(noisy=writes))
     with pytest.raises(RuleError, match="rule 'noisy'"):
-        check_game(tiny(noisy=silent))
+        check_game(row(noisy=silent))
 
 
 def test_a_key_tells_positions_apart() -> None:
@@ -645,9 +463,9 @@ def test_a_key_tells_positions_apart() -> None:
         return s.word
 
     with pytest.raises(RuleError, match=r"(?s)rule 'key' gives 1 for two positions that differ in `legal`.*all that"):
-        check_game(tiny(key=blind))
+        check_game(row(key=blind))
     with pytest.raises(RuleError, match="rule 'key' changes the record"):
-        check_game(tiny(key=writes))
+        check_game(row(key=writes))
 
 
 # ---- whose the cells are ----
@@ -676,8 +494,8 @@ def test_owners_are_tried_at_the_end() -> None:
     def long(s: Any, owners: Any) -> None:
         owners[3] = 0
 
-    assert laws(check_game(tiny(owners=nobody), gpu=False))["cells owned"] == (20, "")
-    assert laws(check_game(tiny(), games=2, gpu=False))["cells owned"] == (0, "")
+    assert laws(check_game(row(owners=nobody), gpu=False))["cells owned"] == (20, "")
+    assert laws(check_game(row(), games=2, gpu=False))["cells owned"] == (0, "")
     for rule, problem in (
         (strange, r"(?s)rule 'owners' writes 2 to cell 0.*seats 0 to 1, and -1 for nobody"),
         (lazy, "rule 'owners' leaves cell 1 .* unwritten"),
@@ -686,4 +504,4 @@ def test_owners_are_tried_at_the_end() -> None:
         (long, r"(?s)rule 'owners' fails.*`owners` holds one entry for each of the 3 cells"),
     ):
         with pytest.raises(RuleError, match=problem):
-            check_game(tiny(owners=rule), gpu=False)
+            check_game(row(owners=rule), gpu=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import struct
 
 import pytest
@@ -13,10 +14,17 @@ pytest.importorskip("safetensors")
 
 from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import MeijinError  # noqa: E402
+from meijin.learning.nets import weights  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
+from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.checkpoint import describe, load, save  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 
 SMALL = NetConfig(blocks=2, channels=8, policy_channels=8, value_channels=2, value_hidden=8)
+
+
+#: With PyTorch and without: both read the same files and refuse the same ones.
+BOTH = pytest.mark.parametrize("load", [checkpoint.load, weights.load], ids=["torch", "numpy"])
 
 
 @pytest.fixture
@@ -56,6 +64,17 @@ def test_round_trip(net, path):
     assert [file.name for file in path.parent.iterdir()] == ["net.safetensors"]  # nothing temporary is left
 
 
+@pytest.mark.parametrize("half", [False, True])
+def test_without_torch_the_same_comes_back(net, tmp_path, half):
+    path = save(tmp_path / "a.safetensors", net, half=half, extra={"step": torch.tensor(3)}, iteration=7)
+    found, expected = weights.load(path), load(path)
+    assert found.game is net.game and found.config == SMALL and found.facts == {"iteration": 7}
+    assert found.tensors.keys() == net.state_dict().keys()
+    for name, tensor in expected.net.state_dict().items():
+        assert (found.tensors[name].astype(tensor.numpy().dtype) == tensor.numpy()).all(), name
+    assert weights.load(path) is found  # read once
+
+
 def test_half_precision_halves_the_file(net, path, tmp_path):
     small = save(tmp_path / "half.safetensors", net, half=True)
     weights = 2 * net.num_weights
@@ -79,7 +98,8 @@ def test_saving_again_replaces(net, path):
     assert load(path).facts == {"iteration": 8}
 
 
-def test_truncated(path):
+@BOTH
+def test_truncated(path, load):
     data = path.read_bytes()
     for size in (0, 5, 100, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:size])
@@ -87,7 +107,8 @@ def test_truncated(path):
             load(path)
 
 
-def test_flipped_bits(path):
+@BOTH
+def test_flipped_bits(path, load):
     data = bytearray(path.read_bytes())
     data[-100] ^= 16
     path.write_bytes(data)
@@ -95,15 +116,16 @@ def test_flipped_bits(path):
         load(path)
 
 
-def test_foreign(tmp_path):
+@BOTH
+def test_foreign(tmp_path, load):
     from safetensors.torch import save_file
 
     file = tmp_path / "other.safetensors"
     save_file({"weight": torch.zeros(3)}, file)
-    with pytest.raises(MeijinError, match="holds no net"):
+    with pytest.raises(MeijinError, match="not a checkpoint of Meijin"):
         load(file)
     file.write_bytes(pickle.dumps({"weight": 1}))
-    with pytest.raises(MeijinError, match="no safetensors file"):
+    with pytest.raises(MeijinError, match="not a safetensors file"):
         load(file)
     with pytest.raises(MeijinError, match="not there"):
         load(tmp_path / "none.safetensors")
@@ -125,14 +147,15 @@ def test_another_game(path):
         (lambda about: about.update(format="x"), "cannot be read"),
         (lambda about: about.pop("net"), "cannot be read"),
         (lambda about: about["net"].update(colour=1), "unknown setting 'colour'.*newer Meijin"),
-        (lambda about: about["net"].update(blocks=3), "do not fit its own net: blocks.2"),
-        (lambda about: about["net"].update(channels=4096), "do not fit its own net"),
+        (lambda about: about["net"].update(blocks=3), "do not fit (its own|the) net: blocks.2"),
+        (lambda about: about["net"].update(channels=4096), "do not fit (its own|the) net"),
         (lambda about: about.update(game="chess960(boards=3)"), "cannot be made here.*--load"),
         (lambda about: about["shape"].update(planes=9), "had 9 planes.*now it has 4 planes"),
         (lambda about: about.update(digest="0"), "not those that were saved"),
     ],
 )
-def test_a_description_that_does_not_fit(path, change, message):
+@BOTH
+def test_a_description_that_does_not_fit(path, change, message, load):
     rewritten(path, change)
     with pytest.raises(MeijinError, match=message):
         load(path)
@@ -147,6 +170,36 @@ def test_weights_that_are_not_numbers_are_not_saved(net, path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_not_numbers_are_not_played(net, path, number, monkeypatch):
+    with torch.no_grad():
+        net.value.values.weight[0, 0] = number
+    monkeypatch.setattr(torch, "isfinite", torch.ones_like)  # whoever wrote the file did not look
+    save(path, net)
+    with pytest.raises(
+        MeijinError, match=r"net\.safetensors: value\.values\.weight holds .* undefined numbers.*another"
+    ):
+        weights.load(path)
+
+
+def test_whatever_a_header_says_there_is_an_error_for_it(path):
+    """No byte of a header, changed, leads to anything but an error for users, or changes nothing."""
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    rng = random.Random(1)
+    for _ in range(400):
+        broken = bytearray(data)
+        for _ in range(rng.choice((1, 1, 3))):
+            broken[rng.randrange(8 + size)] = rng.choice((*b'0123456789[]{}",:-e.', rng.randrange(256)))
+        path.write_bytes(broken)
+        try:
+            found = weights.load(path)
+        except MeijinError as error:
+            assert str(path) in str(error)
+        else:
+            assert found.game.name == "othello"
+
+
 def test_a_failed_write_leaves_the_old_file(net, path, monkeypatch):
     before = path.read_bytes()
 
@@ -154,7 +207,7 @@ def test_a_failed_write_leaves_the_old_file(net, path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(MeijinError, match="No space left on device; what was there is still there"):
+    with pytest.raises(MeijinError, match="No space left on device; the old file is intact"):
         save(path, net)
     assert path.read_bytes() == before and len(list(path.parent.iterdir())) == 1
 

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-import json
+import itertools
+import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from meijin import State, build, make
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from meijin.learning.classic import ClassicConfig, Progress, checkpoint, examples, fitting, train  # noqa: E402
+from meijin.learning.checkpoint import read, write  # noqa: E402
+from meijin.learning.classic import checkpoint, examples, fitting  # noqa: E402
 from meijin.learning.classic.choice import any_legal, chooser, draw, probabilities  # noqa: E402
+from meijin.learning.classic.config import ClassicConfig  # noqa: E402
 from meijin.learning.classic.encoding import Encoder  # noqa: E402
-from meijin.learning.classic.matches import play  # noqa: E402
+from meijin.learning.classic.episodes import play  # noqa: E402
 from meijin.learning.classic.nets import PolicyNet, ValueNet  # noqa: E402
 from meijin.learning.classic.nets import build as build_net  # noqa: E402
-from meijin.learning.classic.run import model_path  # noqa: E402
+from meijin.training import classic  # noqa: E402
+from meijin.training.classic_run import ClassicRun  # noqa: E402
+from meijin.training.events import Event, Finished, IterationDone, Progress, Stopped  # noqa: E402
+from meijin.training.folder import RunFolder  # noqa: E402
 
 QUICK = {"relu": True, "kernel": 5, "features": 32, "batch": 64, "optimizer": "adam", "learning_rate": 0.003}
+
+
+def train(game: Game, folder: Path, iterations: int, **settings: Any) -> list[Event]:
+    """Train to the end; returns all events."""
+    told: list[Event] = []
+    classic(game, config=settings, out=folder, iterations=iterations).go(told.append)
+    return told
+
+
+def rows(told: list[Event]) -> list[Mapping[str, float]]:
+    return [event.metrics for event in told if isinstance(event, IterationDone)]
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +52,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A policy and a value net of tic-tac-toe, trained on exact data in seconds."""
     folder, game = tmp_path_factory.mktemp("runs"), make("tic_tac_toe")
     for net in ("policy", "value"):
-        config = ClassicConfig(net=net, learn="exact", iterations=1, epochs=25, **QUICK)
-        train(game, config, folder / net)
+        train(game, folder / net, 1, net=net, learn="exact", epochs=25, **QUICK)
     return {net: folder / net for net in ("policy", "value")}
 
 
@@ -57,7 +76,7 @@ def test_moves_written_down_are_not_changed_by_what_is_played_later() -> None:
         fitting.move_loss(game, net, moves),
         len(moves),
         torch.optim.Adam(net.parameters()),
-        ClassicConfig(epochs=1),
+        ClassicConfig("tic_tac_toe", epochs=1),
         (0,),
     )
     assert moves.states.tobytes() == before
@@ -158,95 +177,115 @@ def test_supervised_training_nearly_agrees_with_perfect_play(runs: dict[str, Pat
 
 def test_reinforce_improves_against_random_play(tmp_path: Path) -> None:
     game = make("tic_tac_toe")
-    config = ClassicConfig(iterations=12, matches=500, epochs=1, learning_rate=0.003, entropy=0.05, relu=True)
-    train(game, config, tmp_path)
+    train(game, tmp_path, 12, matches=500, epochs=1, learning_rate=0.003, entropy=0.05, relu=True)
 
-    def losses(model: str) -> int:
-        net = checkpoint.load(tmp_path / "checkpoints" / f"{model}.safetensors").net
+    def losses(iteration: int) -> int:
+        net = checkpoint.load(RunFolder(tmp_path).numbered(iteration)).net
         return play(game, chooser(net), any_legal, 4000, 1)[1].total[2]
 
     # A share of 4000 games has a standard error below 0.8 points; the gap asked for is over ten of them.
-    assert losses("0011") < losses("start") - 400
+    assert losses(12) < losses(0) - 400
 
 
 def test_value_net_learns_from_games(tmp_path: Path) -> None:
     game = make("tic_tac_toe")
-    config = ClassicConfig(net="value", iterations=8, matches=500, epochs=3, optimizer="adam", learning_rate=0.003)
-    train(game, config, tmp_path)
+    train(game, tmp_path, 8, net="value", matches=500, epochs=3, optimizer="adam", learning_rate=0.003)
     losses = [
         play(game, chooser(checkpoint.load(file).net), any_legal, 2000, 1)[1].total[2]
-        for file in (tmp_path / "checkpoints" / "start.safetensors", tmp_path)
+        for file in (RunFolder(tmp_path).numbered(0), tmp_path)
     ]
     assert losses[1] < losses[0] - 200
 
 
+POOL = {"matches": 60, "epochs": 2, "refresh": 2, "window": 2, "opponent": "pool"}
+
+
 def test_a_stopped_run_resumes_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     game = make("tic_tac_toe")
-    config = ClassicConfig(iterations=5, matches=60, epochs=2, refresh=2, window=2, opponent="pool")
-    train(game, config, tmp_path / "whole")
+    train(game, tmp_path / "whole", 5, **POOL)
+    parts = classic(game, config=POOL, out=tmp_path / "parts", iterations=5)
 
-    class Stop(Exception):
-        pass
+    def stop(event: Event) -> None:  # in the middle of the fourth iteration
+        if parts.iteration == 3 and isinstance(event, Progress) and event.phase == "training" and event.done == 1:
+            parts.stop()
 
-    def stop(progress: Progress) -> None:
-        if progress.iteration == 2:
-            raise Stop
+    assert parts.go(stop) == Stopped(3, tmp_path / "parts")
+    # Killed between the model and the latest checkpoint: the model is there, but the iteration counts as unfinished.
+    RunFolder(tmp_path / "parts").numbered(4).write_bytes(b"half")
+    told: list[Event] = []
+    classic(game, out=tmp_path / "parts", resume=True).go(told.append)
+    assert [row["iteration"] for row in rows(told)] == [4, 5]
+    for k in range(6):
+        (one, weights), (other, same) = (
+            read(RunFolder(tmp_path / run).numbered(k), checkpoint.KINDS) for run in ("whole", "parts")
+        )
+        assert all(np.array_equal(weights[key], same[key]) for key in weights)
+        assert {**one.facts, "seconds": 0} == {**other.facts, "seconds": 0}
+    whole, parts_ = ((tmp_path / run / "metrics.csv").read_text().splitlines() for run in ("whole", "parts"))
+    without_seconds = [[re.sub(r"^(\d+),[^,]*", r"\1", line) for line in lines] for lines in (whole, parts_)]
+    assert without_seconds[0] == without_seconds[1] and len(whole) == 6
 
-    with pytest.raises(Stop):
-        train(game, config, tmp_path / "parts", stop)
-    # Killed between the model and the trainer's state: the model is there, but the iteration counts as unfinished.
-    model_path(tmp_path / "parts", 3).write_bytes(b"half")
-    told: list[Progress] = []
-    train(game, config, tmp_path / "parts", told.append, resume=True)
-    assert [progress.iteration for progress in told] == [3, 4]
-    for k in range(5):
-        (one, about), (other, same) = (checkpoint.load_tensors(model_path(tmp_path / r, k)) for r in ("whole", "parts"))
-        assert about == same and all(torch.equal(one[key], other[key]) for key in one)
-    lines = [
-        [line.rsplit(",", 1)[0] for line in (tmp_path / run / "metrics.csv").read_text().splitlines()]
-        for run in ("whole", "parts")
-    ]
-    assert lines[0] == lines[1]  # all but the seconds
-    assert len(lines[0]) == 6
+    with pytest.raises(BadParameter, match="already holds a run; add --resume"):
+        train(game, tmp_path / "whole", 5, **POOL)
+    with pytest.raises(BadParameter, match=r"matches=60 \(now 70\), which cannot be changed"):
+        classic(game, changes={"matches": 70}, out=tmp_path / "whole", resume=True)
+    with pytest.raises(BadParameter, match="is for tic_tac_toe, not for othello"):
+        classic("othello(size=4)", out=tmp_path / "whole", resume=True)
 
-    with pytest.raises(BadParameter, match="already; add --resume"):
-        train(game, config, tmp_path / "whole")
-    with pytest.raises(BadParameter, match=r"matches=60 \(now 70\)"):
-        train(game, ClassicConfig(**{**config.as_dict(), "matches": 70}), tmp_path / "whole", resume=True)
-    with pytest.raises(BadParameter, match="is for tic_tac_toe"):
-        train(make("othello(size=4)"), config, tmp_path / "whole", resume=True)
+
+def test_out_of_time_an_iteration_is_cut_short_and_kept(tmp_path: Path) -> None:
+    """The clock ticks once per question: after 40 of them, epochs are left out, and the model is saved."""
+    ticks = itertools.count()
+    config = ClassicConfig("tic_tac_toe", learn="exact", positions=50, epochs=1000, batch=50)
+    told: list[Event] = []
+    run = ClassicRun(tmp_path, config.finish_in(500, None), now=lambda: float(next(ticks)), handlers=[told.append])
+    last = run.go()
+    assert last.iteration == 1 and isinstance(last, Finished) and last.reason == "the time is up"
+    epochs = [event.done for event in told if isinstance(event, Progress) and event.phase == "training"]
+    assert 10 < len(epochs) < 500 and epochs == list(range(len(epochs)))
+    assert next(ticks) < 600  # all in all, saving included
+    assert checkpoint.load(tmp_path).facts["iteration"] == 1
 
 
 @pytest.mark.parametrize("name", ["sim", "othello(size=6)", "einstein", "nim(heaps=(2, 2, 2), players=3)"])
 def test_other_games_train_through_the_same_loop(name: str, tmp_path: Path) -> None:
     game = make(name)
     for net in ("policy", "value"):
-        for iterations in (1, 2):  # the second time resumed, with the first one's games in the window
-            config = ClassicConfig(net=net, iterations=iterations, matches=6, epochs=1, window=2)
-            train(game, config, tmp_path / net, resume=iterations > 1)
+        train(game, tmp_path / net, 1, net=net, matches=6, epochs=1, window=2)
+        classic(game, out=tmp_path / net, resume=True, iterations=2).go()  # with the first one's games in the window
         build(f"{net}({str(tmp_path / net)!r})", game, seed=1).act(State(game).roll(np.array([1], np.uint64)))
 
 
 def test_tree_search_teaches_both_nets(tmp_path: Path) -> None:
     game = make("othello(size=4)")
     for net in ("policy", "value"):
-        config = ClassicConfig(net=net, learn="mcts", iterations=2, epochs=20, positions=30, simulations=50, **QUICK)
-        told: list[Progress] = []
-        train(game, config, tmp_path / net, told.append)
-        assert told[-1].loss < told[0].first_loss and told[-1].positions == 30 and told[-1].keeps is None
+        told = rows(
+            train(game, tmp_path / net, 2, net=net, learn="mcts", epochs=20, positions=30, simulations=50, **QUICK)
+        )
+        assert told[-1]["loss"] < told[0]["first_loss"] and told[-1]["positions"] == 30 and "keeps" not in told[-1]
+
+
+def test_evaluators_measure_the_net_of_the_iteration(tmp_path: Path) -> None:
+    run = classic(
+        "tic_tac_toe", out=tmp_path, iterations=5, evaluate=["vs(random, games=4, goal=0)"],
+        config={"learn": "exact", "positions": 50, "epochs": 1, "evaluation": {"times": 2}, "length": {"evaluate": 1}},
+    )  # fmt: skip
+    last = run.go()
+    assert isinstance(last, Finished) and last.reason == "all goals are reached" and last.iteration == 2
+    assert not (tmp_path / "checkpoints" / "evaluated.safetensors").exists()
 
 
 def test_games_without_bounds_and_without_a_solver_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match="bounded score"):
-        train(make("2048"), ClassicConfig(iterations=1), tmp_path / "a")
+        train(make("2048"), tmp_path / "a", 1)
     with pytest.raises(BadParameter, match="learn=mcts needs no solver"):
-        train(make("go(size=5)"), ClassicConfig(learn="exact"), tmp_path / "b")
+        train(make("go(size=5)"), tmp_path / "b", 1, learn="exact")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_loss_that_is_no_number_stops_and_says_so(tmp_path: Path) -> None:
-    config = ClassicConfig(net="value", iterations=1, matches=50, epochs=200, learning_rate=1e6)
-    with pytest.raises(MeijinError, match=r"iteration 0: the loss became .*lower learning_rate"):
-        train(make("tic_tac_toe"), config, tmp_path)
+    with pytest.raises(MeijinError, match=r"iteration 1: the loss became .*lower learning_rate"):
+        train(make("tic_tac_toe"), tmp_path, 1, net="value", matches=50, epochs=200, learning_rate=1e6)
 
 
 # ---- config ----
@@ -256,25 +295,31 @@ def test_config_rejects_what_it_does_not_know(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     for text, problem in (
         ('{"epoch": 3}', "unknown key 'epoch'; did you mean 'epochs'"),
-        ('{"epochs": "3"}', "epochs='3': give a value of type int"),
+        ('{"epochs": "3"}', "epochs = '3': must be a whole number"),
+        ('{"iterations": 3}', "unknown key 'iterations'; it is now called 'length.iterations'"),
         ('{"net": "polcy"}', "did you mean 'policy'"),
         ('{"method": "zero"}', "is for 'zero'"),
-        ('{"alpha": 2}', "alpha=2: the discount"),
-        ("[]", "a JSON object"),
-        ("{", "is not JSON"),
+        ('{"alpha": 2}', "alpha = 2: must be at most 1"),
+        ('{"kernel": 2}', "kernel=2: must be odd"),
+        ('{"seed": 1' + "0" * 5000 + "}", "config.json"),
+        ('{"alpha": 1e999}', "config.json"),
+        ("[]", "must be a table"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
     ):
         file.write_text(text)
         with pytest.raises(BadParameter, match=problem):
-            ClassicConfig.read(file)
+            classic("tic_tac_toe", config=file, out=tmp_path / "run")
     with pytest.raises(BadParameter, match="cannot read"):
-        ClassicConfig.read(tmp_path / "none.json")
+        classic("tic_tac_toe", config=tmp_path / "none.json", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_published_configs_are_readable() -> None:
     folder = Path(__file__).parent.parent / "experiments" / "classic"
     assert len(list(folder.glob("*.json"))) >= 5
     for file in folder.glob("*.json"):
-        assert make(json.loads(file.read_text())["game"]) and ClassicConfig.read(file)
+        assert make(ClassicConfig.load(file).game)
 
 
 # ---- agents ----
@@ -326,47 +371,46 @@ def test_policy_is_sampled_and_value_explores(runs: dict[str, Path]) -> None:
 
 
 def test_errors_of_checkpoints_say_the_remedy(runs: dict[str, Path], tmp_path: Path) -> None:
-    good = model_path(runs["policy"], 0)
-    with pytest.raises(BadParameter, match="there is no checkpoint"):
+    good = RunFolder(runs["policy"]).numbered(1)
+    with pytest.raises(MeijinError, match="there is no 'nowhere"):
         build("policy('nowhere.safetensors')")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadParameter, match="train first"):
+    with pytest.raises(MeijinError, match="holds no checkpoint yet"):
         build(f"policy({str(tmp_path / 'empty')!r})")
     broken = tmp_path / "broken.safetensors"
     for data in (b"", b"not a checkpoint at all", good.read_bytes()[:-40]):
         broken.write_bytes(data)
-        with pytest.raises(BadParameter, match="not a whole safetensors file"):
+        with pytest.raises(MeijinError, match="damaged or not a safetensors file"):
             build(f"policy({str(broken)!r})")
     with pytest.raises(BadParameter, match="holds a policy net, not a value net: play it as policy"):
         build(f"value({str(good)!r})")
     with pytest.raises(BadParameter, match="trained for tic_tac_toe; train one with"):
         build(f"policy({str(good)!r})", make("othello(size=6)"))
-    tensors, about = checkpoint.load_tensors(good)
-    for change, problem in (
-        ({"kind": "someone-else"}, "its kind is 'someone-else'"),
-        ({"format": "9"}, "this version of Meijin reads '1'"),
-        ({"shape": '{"net": "policy", "features": 3}'}, "do not fit the net it describes"),
-        ({"shape": "{"}, "do not fit the net it describes"),
+    found, weights = read(good, checkpoint.KINDS)
+    for kind, shape, problem in (
+        ("someone-else", found.net, "holds a net of kind 'someone-else'"),
+        (found.kind, {"net": "policy", "features": 3}, "do not fit its own net"),
+        (found.kind, {}, "do not fit its own net"),
     ):
-        checkpoint.save_tensors(broken, tensors, {**about, **change})
-        with pytest.raises(BadParameter, match=problem):
+        write(broken, kind, found.game, shape, weights, {})
+        with pytest.raises(MeijinError, match=problem):
             build(f"policy({str(broken)!r})")
 
 
 def test_nothing_imports_torch_before_it_is_needed() -> None:
     code = (
         "import sys; import meijin; from meijin.agents.catalogue import agents; agents.names();"
-        "from meijin.learning.classic import ClassicConfig, train; ClassicConfig();"
+        "from meijin import training; from meijin.learning.classic.config import ClassicConfig; ClassicConfig('x');"
         "assert 'torch' not in sys.modules; sys.modules['torch'] = None\n"
-        "try: meijin.build('policy(\"x\")')\n"
+        "try: training.classic('tic_tac_toe')\n"
         "except meijin.MeijinError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'meijin[nn]'" in done.stdout, done.stderr
+    assert "pip install torch safetensors" in done.stdout, done.stderr
 
 
 def test_a_net_with_the_shape_of_its_config() -> None:
-    net = build_net(make("tic_tac_toe"), ClassicConfig().shape)
+    net = build_net(make("tic_tac_toe"), ClassicConfig("tic_tac_toe").shape)
     assert isinstance(net, PolicyNet) and not net.relu and net.decide.bias is None
     assert net.board.look.out_channels == 20
-    assert isinstance(build_net(make("tic_tac_toe"), ClassicConfig(net="value").shape), ValueNet)
+    assert isinstance(build_net(make("tic_tac_toe"), ClassicConfig("tic_tac_toe", net="value").shape), ValueNet)

@@ -17,14 +17,15 @@ import pytest
 
 from meijin.core import compile as compiling
 from meijin.core import kernels
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_names, make
 from meijin.core.compile import Kernel, digest
 from meijin.core.errors import RuleError
 from meijin.core.game import Game
 from meijin.core.rng import streams
 from meijin.core.state import State
-from meijin.search import tree as trees
 from meijin.search.mcts import MCTS
+from meijin.search.mcts.kernels import simulate_with
+from meijin.search.mcts.selection import PLAIN
 
 GAMES = ("connect_four", "tic_tac_toe", "othello", "nim", "2048")
 
@@ -136,20 +137,22 @@ def test_the_digest_does_not_see_comments_and_places() -> None:
 DIGESTS = """
 import json, sys
 from meijin.core import kernels
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_names, make
 from meijin.core.compile import digest
-from meijin.search import tree
-makers = (kernels.look, kernels.planes, kernels.random_walks, tree.simulate)
+from meijin.search.mcts.kernels import simulate_with
+from meijin.search.mcts.selection import PLAIN
+makers = (kernels.look, kernels.planes, kernels.random_walks, simulate_with(PLAIN))
 print(json.dumps([digest(maker(make(name))) for name in sys.argv[1:] for maker in makers]))
 """
 
 
 def test_the_digest_is_the_same_in_every_process() -> None:
-    makers = (kernels.look, kernels.planes, kernels.random_walks, trees.simulate)
-    here = [digest(maker(make(name))) for name in GAMES for maker in makers]  # type: ignore[arg-type]
+    makers = (kernels.look, kernels.planes, kernels.random_walks, simulate_with(PLAIN))
+    names = game_names()
+    here = [digest(maker(make(name))) for name in names for maker in makers]  # type: ignore[arg-type]
     assert len(set(here)) == len(here)
     for seed in (1, 2):
-        assert python(DIGESTS, *GAMES, PYTHONHASHSEED=seed) == here
+        assert python(DIGESTS, *names, PYTHONHASHSEED=seed) == here
 
 
 def test_library_functions_have_no_addresses_in_the_digest() -> None:
@@ -176,7 +179,7 @@ import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.drawing import Piece
+from meijin.core.pieces import Piece
 from meijin.core.game import OVER, Game
 
 FACTOR = 10
@@ -214,7 +217,8 @@ def race(goal: int = 4) -> Game:
 
     return Game(
         state=[("at", "i4"), ("score", "i4")], board=square(1, 2), pieces=(Piece("."),), seats=1, num_moves=2,
-        longest=goal, score_range=(0.0, 1e6), start=start, turn=turn, legal=legal, play=play, score=score, cells=cells,
+        longest=goal, score_range=(0.0, 1e6),
+        rules=(start, turn, legal, play, score, cells),
     )
 """
 
@@ -230,6 +234,7 @@ def note(name):
     compiled.append(name)
     return nullcontext()
 compiling.on_compile = note
+compiling.Tiered.LOOK = compiling.Tiered.COMPILE = -1.0  # at the first call
 file, results = Path(sys.argv[1]), []
 for source in sys.argv[2:]:
     file.write_text(source)
@@ -359,10 +364,11 @@ INTERPRETED = """
 import json, sys
 from meijin.arena.match import match
 from meijin.core import kernels
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_names, make
 from meijin.core.rng import streams
 from meijin.core.state import State
 from meijin.search.mcts import MCTS
+from meijin.search.mcts.selection import PLAIN
 game = make("tic_tac_toe")
 result = match(game, ["mcts(simulations=60)", "random"], 4, seed=1)
 tallies = [[s.total.wins, s.total.draws, s.total.losses] for s in result.standings]
@@ -414,8 +420,9 @@ def test_recursion_is_explained(mutual: bool, tmp_path: Path, monkeypatch: pytes
         return descend(s.ply)
 
     other = Game(
-        state=game.dtype, board=game.board, pieces=game.pieces, seats=2, num_moves=9, longest=9, start=game.start,
-        turn=turn, legal=game.legal, play=game.play, score=game.score, cells=game.cells, name="endless",
+        state=game.dtype, board=game.board, pieces=game.pieces, seats=2, num_moves=9, longest=9,
+        name="endless",
+        rules={**game.rules, "turn": turn},
     )  # fmt: skip
     with pytest.raises(RuleError, match=r"endless: rule 'turn' cannot be compiled: a function calls itself") as caught:
         other.kernel(kernels.look)(other.states(1), 0, *kernels.buffers(other), np.zeros(2))
@@ -434,3 +441,22 @@ def test_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert compiling.cache_folder() == tmp_path / ".cache" / "meijin"
+
+
+# ---- kernels for single positions ----
+
+
+def test_single_positions_are_interpreted_until_compiling_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = """
+import json, sys
+from meijin.core import compile as compiling
+from meijin.core.catalogue import make
+from meijin.core.state import State
+state = State(make("nim(heaps=(2, 2))"))
+before = "numba" in sys.modules
+compiling.Tiered.LOOK = compiling.Tiered.COMPILE = -1.0
+for move in ("a1", "b1"):
+    state.play(move)
+print(json.dumps([before, "numba" in sys.modules, state.text, state.is_over]))
+"""
+    assert python(code) == [False, True, "nim(heaps=(2, 2)) a1 b1", True]

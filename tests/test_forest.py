@@ -13,7 +13,7 @@ from meijin.core.rng import below, stream
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
 from meijin.search.forest.driver import memory
-from meijin.search.forest.scale import by_chance, scaler, unscaled
+from meijin.search.forest.scale import by_chance, make_scale, unscaled
 from meijin.search.solvers import solver_for
 
 
@@ -29,7 +29,7 @@ def test_a_large_forest_fits_in_two_gibibytes() -> None:
 @pytest.mark.parametrize("name, scores", [("othello", [-1, 0, 1]), ("cube", [0, 0.5, 1]), ("2048", [0, 7, 20000, 3e6])])
 def test_scores_and_values(name: str, scores: list[float]) -> None:
     game = make(name)
-    scaled = scaler(game)
+    scaled = make_scale(game)
     values = [scaled(score) for score in scores]
     assert [unscaled(game, value) for value in values] == pytest.approx(scores)
     assert values == sorted(values)

@@ -61,7 +61,7 @@ def searching(simulations: int, gumbel: bool) -> Settings:
         random_plies=4,
         cap=30,
         reuse=not gumbel,
-        patience=4,
+        free_simulations=4,
     )
 
 

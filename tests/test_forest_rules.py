@@ -13,8 +13,8 @@ from meijin.core.catalogue import make
 from meijin.core.rng import below, stream, uniform
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
-from meijin.search.forest.choice import by_odds, by_visits, gumbel, halving_table
 from meijin.search.forest.layout import FORCED, C
+from meijin.search.forest.selection import by_odds, by_visits, gumbel, halving_table
 from meijin.search.solvers import solver_for
 from plain_forest import PlainForest
 

@@ -279,8 +279,8 @@ def test_limits_are_for_all_or_for_each() -> None:
 def test_a_game_without_a_name_is_played_here() -> None:
     base = make("tic_tac_toe")
     game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9, start=base.start,
-        turn=base.turn, legal=base.legal, play=base.play, score=base.score, cells=base.cells,
+        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9,
+        rules=base.rules,
     )  # fmt: skip
     assert match(game, ["random", "random"], 4).games == 4
     with pytest.raises(BadParameter, match="has no name that worker processes know"):
@@ -317,7 +317,7 @@ def test_the_command_with_everything(tmp_path: Path) -> None:
     args += ["--db", str(db), "--event", "trial", "--notes", "analyses"]
     shown = command(*args)
     assert shown.exit_code == 0, shown.output
-    for said in ("openings all(depth=1)", "Elo", "95 % interval", "H1 accepted", "as  X"):
+    for said in ("openings all(depth=1)", "Elo", "95 % interval", "H1 accepted", "as X"):
         assert said in shown.stdout
     with Store(db) as store:
         records = list(store.games(event="trial"))

@@ -20,8 +20,9 @@ from meijin.core.game import CHANCE, Game
 from meijin.core.moves import Move
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.search import tree as trees
-from meijin.search.mcts import MCTS, Tree
+from meijin.search.mcts import MCTS
+from meijin.search.mcts.kernels import USED
+from meijin.search.mcts.tree import SearchTree, node_bytes
 
 CONNECT = "connect_four(width=4, height=3, connect=3)"
 NIM = "nim(heaps=(3, 3, 2), players=3)"
@@ -131,7 +132,7 @@ def test_2048_beats_random_play_many_times_over() -> None:
 # ---- against exhaustive search ----
 
 
-def tree_nodes(tree: Tree, state: State) -> Iterator[tuple[int, State]]:
+def tree_nodes(tree: SearchTree, state: State) -> Iterator[tuple[int, State]]:
     """Every node of a tree that was visited, with its position; the same State is used for all."""
 
     def walk(i: int) -> Iterator[tuple[int, State]]:
@@ -243,7 +244,7 @@ def test_the_tree_is_kept_from_move_to_move() -> None:
     assert root_visits(agent) == kept + 3000
     assert sum(visits(second).values()) == kept - 1 + 3000
     assert all(visits(second)[m] >= n for m, n in below.items())
-    assert second.nodes == int(reply.info[trees.USED]) <= len(reply.nodes)
+    assert second.nodes == int(reply.info[USED]) <= len(reply.nodes)
 
 
 @pytest.mark.parametrize(("expression", "plies"), [("connect_four", 8), (SMALL_2048, 6), (NIM, 2)])
@@ -253,7 +254,7 @@ def test_a_kept_tree_is_a_tree_of_the_new_position(expression: str, plies: int) 
     for _ in range(plies):
         agent.analyse(state)
         tree, seen = agent._trees[0], set()
-        assert tree.states[0] == state.record
+        assert tree.root == state.record
         for i, at in tree_nodes(tree, state.copy()):
             node = tree.nodes[i]
             seen.update(tree.children(i))
@@ -265,7 +266,7 @@ def test_a_kept_tree_is_a_tree_of_the_new_position(expression: str, plies: int) 
                 if node.turn == CHANCE:
                     odds = {int(m): p for m, p in at.odds.items()}
                     assert {int(n.move): float(n.prob) for n in below} == pytest.approx(odds)
-        assert seen == set(range(1, int(tree.info[trees.USED])))  # no node is lost, none has two parents
+        assert seen == set(range(1, int(tree.info[USED])))  # no node is lost, none has two parents
         if state.play(agent.act(state)).roll(rng).is_over:
             break
 
@@ -314,7 +315,7 @@ def test_threads_add_up(simulations: int, parallel: str) -> None:
     agent = MCTS(simulations=simulations, threads=2, seed=1, parallel=parallel)
     analysis = agent.analyse(state_of("connect_four"))
     assert analysis.simulations == sum(visits(analysis).values()) == root_visits(agent) == simulations
-    assert analysis.nodes == sum(int(tree.info[trees.USED]) for tree in agent._trees)
+    assert analysis.nodes == sum(int(tree.info[USED]) for tree in agent._trees)
     totals: dict[int, np.ndarray] = {}
     for tree in agent._trees:
         for i in tree.children(0):
@@ -334,7 +335,7 @@ def test_what_threads_do_to_one_tree_adds_up(expression: str) -> None:
     assert analysis.simulations == tree.nodes[0].visits
     nodes, checked = tree.nodes, 0
     certain = nodes["proven"] != 0  # a proof corrects what a node had counted, and so what is below its parents
-    for i in range(int(tree.info[trees.USED]) - 1, -1, -1):
+    for i in range(int(tree.info[USED]) - 1, -1, -1):
         children = tree.children(i)
         if len(children) == 0:
             continue
@@ -413,7 +414,7 @@ def test_outcomes_are_visited_by_their_odds() -> None:
     """
     state = state_of("2048", "a1=2 d4=2")
     agent = MCTS(simulations=20_000, seed=8)
-    tree = Tree(state.game, 8, 0, 10**6)
+    tree = SearchTree(state.game, 8, 0, 10**6)
     agent._trees, agent._at = [tree], None
     agent.analyse(state)
     slide = max(tree.children(0), key=lambda i: int(tree.nodes[i].visits))
@@ -437,9 +438,9 @@ def test_the_memory_cap_is_kept(threads: int, parallel: str) -> None:
     state = state_of("connect_four")
     for _ in range(3):  # the cap holds, and the notes stay true, from move to move
         analysis = agent.analyse(state)
-        used = sum(tree.nodes.nbytes + tree.hot.nbytes + 4 * len(tree.nodes) for tree in agent._trees)
+        used = sum(tree.nodes.nbytes + tree.arrays.stats.nbytes + 4 * len(tree.nodes) for tree in agent._trees)
         assert used <= 0.2e6
-        assert analysis.nodes * trees.node_bytes(2) <= 0.2e6
+        assert analysis.nodes * node_bytes(2) <= 0.2e6
         assert "memory" in analysis.note
         assert analysis.simulations == 20_000
         assert len(analysis.moves) == 7

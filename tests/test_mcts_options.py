@@ -17,7 +17,7 @@ from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.search.flat import Flat
 from meijin.search.mcts import MCTS
-from meijin.search.selection import LATER, TIMES
+from meijin.search.mcts.selection import RAVE_MEAN, RAVE_VISITS
 
 NIM = "nim(heaps=(3, 3, 2), players=3)"
 SMALL_2048 = "2048(size=2)"
@@ -146,13 +146,13 @@ def test_rave_counts_a_move_wherever_its_seat_made_it() -> None:
     state, agent = state_of("tic_tac_toe"), MCTS(simulations=1, rave=10, seed=4)
     value = agent.analyse(state).value
     (tree,) = agent._trees
-    counted = [i for i in tree.children(0) if tree.hot[i, TIMES]]
+    counted = [i for i in tree.children(0) if tree.arrays.stats[i, RAVE_VISITS]]
     assert 3 <= len(counted) <= 5  # as many moves as seat 0 makes in a game
     assert value is not None
     for i in counted:
-        assert (tree.hot[i, TIMES], tree.hot[i, LATER]) == (1.0, value[0])
+        assert (tree.arrays.stats[i, RAVE_VISITS], tree.arrays.stats[i, RAVE_MEAN]) == (1.0, value[0])
     agent.analyse(state, Limit(simulations=300))
-    counts = tree.hot[list(tree.children(0)), TIMES]
+    counts = tree.arrays.stats[list(tree.children(0)), RAVE_VISITS]
     assert (counts >= tree.nodes["visits"][list(tree.children(0))]).all() and counts.sum() > 600
 
 

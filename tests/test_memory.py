@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
@@ -23,10 +22,9 @@ from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.search import memory as module
-from meijin.search import recall
-from meijin.search.mcts import MCTS
-from meijin.search.memory import Memory
+from meijin.search.mcts import MCTS, persistence
+from meijin.search.mcts import store as module
+from meijin.search.mcts.store import StatisticsFile
 
 SMALL_2048 = "2048(size=2)"
 NIM = "nim(heaps=(3, 3, 2), players=3)"
@@ -49,8 +47,8 @@ def state_of(expression: str, line: str = "") -> State:
 
 
 def remembered(agent: MCTS, state: State) -> int:
-    assert agent._recall is not None
-    stats = agent._recall.known(state)
+    assert agent._store is not None
+    stats = agent._store.known(state)
     return stats[0] if stats else 0
 
 
@@ -58,7 +56,7 @@ def remembered(agent: MCTS, state: State) -> int:
 
 
 def test_what_is_added_is_there(tmp_path: Path) -> None:
-    memory = Memory(tmp_path / "m", "some game", 3)
+    memory = StatisticsFile(tmp_path / "m", "some game", 3)
     memory.add({1: (2, (1.0, 0.5, -1.5)), -(2**63): (1, (0.0, 0.0, 1.0))})
     memory.add({1: (3, (1.0, 1.0, 1.0)), 2**63 - 1: (7, (0.0, 1.0, 2.0))})
     assert memory.look_up([1, 5, -(2**63)]) == {1: (5, (2.0, 1.5, -0.5)), -(2**63): (1, (0.0, 0.0, 1.0))}
@@ -67,15 +65,15 @@ def test_what_is_added_is_there(tmp_path: Path) -> None:
     memory.add(many)
     assert len(memory.look_up(list(range(5000)))) == 2991
     # Another game in the same file is another table, and all of it is there for whoever opens the file next.
-    other = Memory(tmp_path / "m", "other game", 1)
+    other = StatisticsFile(tmp_path / "m", "other game", 1)
     other.add({1: (9, (9.0,))})
     assert other.look_up([1]) == {1: (9, (9.0,))} and len(other) == 1
     memory.close()
-    assert Memory(tmp_path / "m", "some game", 3).look_up([1]) == {1: (5, (2.0, 1.5, -0.5))}
+    assert StatisticsFile(tmp_path / "m", "some game", 3).look_up([1]) == {1: (5, (2.0, 1.5, -0.5))}
 
 
 def test_those_visited_least_are_dropped_first_and_of_these_the_oldest(tmp_path: Path) -> None:
-    memory = Memory(tmp_path / "m", "g", 1, limit=100)
+    memory = StatisticsFile(tmp_path / "m", "g", 1, limit=100)
     memory.add(dict.fromkeys(range(50), (100, (0.0,))))
     for key in range(1000, 1200):
         memory.add({key: (1, (0.0,))})
@@ -106,8 +104,8 @@ def test_no_visit_is_written_twice_and_none_is_lost(expression: str, threads: in
     assert remembered(first, state) == 210
     # Every position that was written holds what the trees say of it: no path leads to one of these twice.
     value = analysis.value
-    assert value is not None and second._recall is not None
-    visits, totals = second._recall.known(state) or (0, ())
+    assert value is not None and second._store is not None
+    visits, totals = second._store.known(state) or (0, ())
     low, high = state.game.score_range
     assert all(low * visits <= total <= high * visits for total in totals)
 
@@ -156,7 +154,7 @@ def test_games_parameters_and_policies_do_not_mix(tmp_path: Path) -> None:
     for expression in ("connect_four", NIM):  # one agent, game after game
         agent.analyse(state_of(expression))
         assert remembered(agent, state_of(expression)) == 100
-        assert agent._recall is not None and agent._recall.memory.game == str(make(expression))
+        assert agent._store is not None and agent._store.file.game == str(make(expression))
     decisive = MCTS(simulations=70, memory=path, seed=1, playout="decisive")
     decisive.analyse(state)
     assert remembered(decisive, state) == 70
@@ -173,7 +171,7 @@ def narrowed(most: int) -> Game:
         n = legal(s, moves)
         return n if n < most else most
 
-    new = dataclasses.replace(game, legal=few)
+    new = game.changed(legal=few)
     new.params = game.params
     return new
 
@@ -193,14 +191,14 @@ def test_an_edited_game_begins_afresh(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_of_a_game_under_older_rules_the_latest_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "m"
-    other = Memory(path, "other", 1, rules="x")
+    other = StatisticsFile(path, "other", 1, rules="x")
     other.add({1: (1, (1.0,))})
     for k in range(module.OLDER + 2):
-        Memory(path, "g", 1, rules=f"edit {k}").add({1: (10 + k, (0.0,))})
+        StatisticsFile(path, "g", 1, rules=f"edit {k}").add({1: (10 + k, (0.0,))})
     assert len(other) == 1
-    kept = {k: len(Memory(path, "g", 1, rules=f"edit {k}")) for k in range(module.OLDER + 1, 0, -1)}
+    kept = {k: len(StatisticsFile(path, "g", 1, rules=f"edit {k}")) for k in range(module.OLDER + 1, 0, -1)}
     assert set(kept.values()) == {1}
-    assert len(Memory(path, "g", 1, rules="edit 0")) == 0
+    assert len(StatisticsFile(path, "g", 1, rules="edit 0")) == 0
     with sqlite3.connect(path) as db:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master WHERE name GLOB 'stats_*' AND type = 'table'")
         assert tables == (2 + module.OLDER,)
@@ -209,20 +207,23 @@ def test_of_a_game_under_older_rules_the_latest_are_kept(tmp_path: Path) -> None
 def test_what_a_game_depends_on_tells_its_rules_apart() -> None:
     """By what they do: the same rules made twice are the same, also in another process."""
     game = make("connect_four")
-    assert recall.rules_digest(game) == recall.rules_digest(game, "decisive")
+    assert persistence.rules_digest(game) == persistence.rules_digest(game, "decisive")
     script = (
-        "from meijin import make; from meijin.search.recall import rules_digest as d; print(d(make('connect_four')))"
+        "from meijin import make; from meijin.search.mcts.persistence import rules_digest as d; "
+        "print(d(make('connect_four')))"
     )
-    assert finished(python(script)).strip() == recall.rules_digest(game)
-    assert recall.rules_digest(make("connect_four(width=6)")) != recall.rules_digest(game)
+    assert finished(python(script)).strip() == persistence.rules_digest(game)
+    assert persistence.rules_digest(make("connect_four(width=6)")) != persistence.rules_digest(game)
     hexes = make("hex(size=4)")
-    assert recall.rules_digest(hexes, "heuristic") != recall.rules_digest(hexes)  # its playouts depend on more
+    assert persistence.rules_digest(hexes, "heuristic") != persistence.rules_digest(
+        hexes
+    )  # its playouts depend on more
 
 
 def test_the_number_of_positions_is_bounded_in_a_search(tmp_path: Path) -> None:
     agent = MCTS(simulations=3000, memory=str(tmp_path / "m"), memory_limit=50, seed=1)
     agent.analyse(state_of("connect_four"))
-    assert agent._recall is not None and 1 <= len(agent._recall.memory) <= 50
+    assert agent._store is not None and 1 <= len(agent._store.file) <= 50
     assert remembered(agent, state_of("connect_four")) == 3000  # the root is what was visited most
     with pytest.raises(BadParameter, match="memory_limit"):
         build("mcts(memory='m', memory_limit=0)")
@@ -231,7 +232,7 @@ def test_the_number_of_positions_is_bounded_in_a_search(tmp_path: Path) -> None:
 def test_huge_counts_are_scaled_to_what_a_tree_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state, path = state_of("connect_four"), str(tmp_path / "m")
     MCTS(simulations=5000, memory=path, seed=1).analyse(state)
-    monkeypatch.setattr(recall, "MOST_VISITS", 100)
+    monkeypatch.setattr(persistence, "MOST_VISITS", 100)
     agent = MCTS(simulations=10, memory=path, seed=1)
     agent.analyse(state)
     assert int(agent._trees[0].nodes[0].visits) == 110
@@ -248,15 +249,15 @@ def test_a_file_that_is_no_memory_is_named_and_left_alone(tmp_path: Path) -> Non
     with sqlite3.connect(foreign) as db:
         db.execute("CREATE TABLE games (name TEXT)")
     newer = tmp_path / "newer"
-    Memory(newer, "g", 2).close()
+    StatisticsFile(newer, "g", 2).close()
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {module.VERSION + 1}")
     older = tmp_path / "older"
-    Memory(older, "g", 2).close()
+    StatisticsFile(older, "g", 2).close()
     with sqlite3.connect(older) as db:
         db.execute("PRAGMA user_version = 1")
     broken = tmp_path / "broken"
-    memory = Memory(broken, "g", 2)
+    memory = StatisticsFile(broken, "g", 2)
     memory.add(dict.fromkeys(range(5000), (1, (0.0, 0.0))))
     memory.close()
     data = bytearray(broken.read_bytes())
@@ -276,24 +277,24 @@ def test_a_file_that_is_no_memory_is_named_and_left_alone(tmp_path: Path) -> Non
         assert path.read_bytes() == before
     for path in (tmp_path, tmp_path / "no" / "such" / "folder"):
         with pytest.raises(MeijinError, match="folder"):
-            Memory(path, "g", 2)
+            StatisticsFile(path, "g", 2)
 
 
 def test_an_empty_file_becomes_a_memory(tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.touch()
-    Memory(path, "g", 1).add({1: (1, (1.0,))})
-    assert Memory(path, "g", 1).look_up([1]) == {1: (1, (1.0,))}
+    StatisticsFile(path, "g", 1).add({1: (1, (1.0,))})
+    assert StatisticsFile(path, "g", 1).look_up([1]) == {1: (1, (1.0,))}
 
 
 # ---- several processes ----
 
 WRITER = """
 import os, signal, sys
-from meijin.search.memory import Memory
+from meijin.search.mcts.store import StatisticsFile
 
 path, times, die_at = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-memory = Memory(path, "g", 2)
+memory = StatisticsFile(path, "g", 2)
 news = {key: (1, (1.0, -1.0)) for key in range(3000)}
 for done in range(times):
     if done == die_at:  # in the middle of the next transaction, thousands of steps from either end of it
@@ -313,18 +314,18 @@ def test_processes_that_write_at_once_lose_nothing_and_a_killed_one_nothing_comm
     assert killed.returncode == -signal.SIGKILL
     assert output.split()[-1] == "10"
     finished(lasting)
-    known = Memory(path, "g", 2).look_up(list(range(3000)))
+    known = StatisticsFile(path, "g", 2).look_up(list(range(3000)))
     assert set(known.values()) == {(35, (35.0, -35.0))} and len(known) == 3000
     # And the file is as good as new.
     finished(python(WRITER, path, 1, -1))
-    assert Memory(path, "g", 2).look_up([7]) == {7: (36, (36.0, -36.0))}
+    assert StatisticsFile(path, "g", 2).look_up([7]) == {7: (36, (36.0, -36.0))}
 
 
 MAKER = """
 import sys
-from meijin.search.memory import Memory
+from meijin.search.mcts.store import StatisticsFile
 
-memory = Memory(sys.argv[1], sys.argv[2], 1)
+memory = StatisticsFile(sys.argv[1], sys.argv[2], 1)
 memory.add({5: (1, (1.0,))})
 """
 
@@ -332,7 +333,7 @@ memory.add({5: (1, (1.0,))})
 def test_processes_may_make_the_file_at_the_same_time(tmp_path: Path) -> None:
     for process in [python(MAKER, tmp_path / "m", game) for game in ("a", "a", "b", "c")]:
         finished(process)
-    assert [Memory(tmp_path / "m", game, 1).look_up([5])[5][0] for game in "abc"] == [2, 1, 1]
+    assert [StatisticsFile(tmp_path / "m", game, 1).look_up([5])[5][0] for game in "abc"] == [2, 1, 1]
 
 
 # ---- strength ----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ torch = pytest.importorskip("torch")
 from meijin.core.catalogue import games, make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, NoDevice, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning.nets.config import SIZES, NetConfig  # noqa: E402
+from meijin.learning.nets.evaluator import CpuEvaluator  # noqa: E402
+from meijin.learning.nets.layout import layout  # noqa: E402
 from meijin.learning.zero import checkpoint  # noqa: E402
-from meijin.learning.zero.config import Training  # noqa: E402
-from meijin.learning.zero.inference import Evaluator, InferenceNet  # noqa: E402
-from meijin.learning.zero.layout import layout  # noqa: E402
+from meijin.learning.zero.config import TrainingConfig  # noqa: E402
+from meijin.learning.zero.inference import InferenceNet, TorchEvaluator  # noqa: E402
 from meijin.learning.zero.learner import Learner  # noqa: E402
-from meijin.learning.zero.nets import SIZES, Net, NetConfig  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions  # noqa: E402
 
 GAMES = [*games.names(), "yavalath(players=3)", "nim(players=3)", "connect_four(width=5, height=4)"]
@@ -288,7 +291,7 @@ def positions(game, spread):
 
 def test_values_without_bounds_are_learned_in_units_of_their_spread():
     net = Net(make("2048"), SMALL)
-    learner = Learner(net, Training(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
+    learner = Learner(net, TrainingConfig(batch=64, rate=0.01, warmup=0, ema=0.9, symmetries=False, mixed=False))
     data = positions(net.game, 0.02)
     for part in (net, learner.averaged):
         part.value.units.copy_(torch.tensor([0.6, 0.1]))
@@ -313,7 +316,7 @@ def test_half_a_checkpoint_keeps_the_units(tmp_path):
 def test_other_units_say_the_same():
     net = lively(Net(make("2048"), SMALL))
     x = planes_of(net.game, 8)
-    before, evaluator = answers(net, x), Evaluator(net, 8, dtype="float16")
+    before, evaluator = answers(net, x), TorchEvaluator(net, 8, dtype="float16")
     net.value.measure_in(torch.tensor([0.7, 0.05]))
     close(answers(net, x), before)
     evaluator.load(net)  # the units stay fine where the weights are coarse
@@ -325,10 +328,11 @@ def test_other_units_say_the_same():
 # ---- evaluators ----
 
 
-def test_evaluator_in_place():
+@pytest.mark.parametrize("kind", [CpuEvaluator, partial(TorchEvaluator, dtype="float32", threads=1)])
+def test_evaluator_in_place(kind):
     game = make("othello(size=6)")
     net, newer = lively(Net(game, SMALL)), lively(Net(game, SMALL))
-    evaluator = Evaluator(net, 8, dtype="float32", threads=1)
+    evaluator = kind(net, 8)
     x, logits, values = evaluator.arrays
     planes = planes_of(game, 8)
     x[:] = planes.numpy()
@@ -349,7 +353,7 @@ def test_evaluator_in_bfloat16_is_near():
     game = make("go(size=5)")
     net = lively(Net(game, POOLED))
     x = planes_of(game, 16)
-    exact, coarse = answers(net, x), Evaluator(net, 16, dtype="bfloat16")(x)
+    exact, coarse = answers(net, x), TorchEvaluator(net, 16, dtype="bfloat16")(x)
     # 8 bits a number, a few roundings that add up as a random walk: well below a tenth of the spread of the answers
     for a, b in zip(exact, coarse, strict=True):
         assert np.abs(a - b).mean() < 0.1 * a.std()
@@ -357,13 +361,14 @@ def test_evaluator_in_bfloat16_is_near():
 
 def test_evaluator_errors():
     net = Net(make("tic_tac_toe"), SMALL)
-    with pytest.raises(BadParameter, match="batch=0"):
-        Evaluator(net, 0)
+    for kind in (CpuEvaluator, TorchEvaluator):
+        with pytest.raises(BadParameter, match="batch=0"):
+            kind(net, 0)
     with pytest.raises(BadParameter, match="float8"):
-        Evaluator(net, 1, dtype="float8")
+        TorchEvaluator(net, 1, dtype="float8")
     if not torch.cuda.is_available():
         with pytest.raises(NoDevice, match="finds no GPU"):
-            Evaluator(net, 1, device="cuda")
+            TorchEvaluator(net, 1, device="cuda")
 
 
 @pytest.mark.gpu
@@ -373,7 +378,7 @@ def test_evaluator_errors():
 def test_evaluator_on_a_gpu(name, graph):
     game = make(name)
     net, newer = lively(Net(game, SMALL)), lively(Net(game, SMALL))
-    evaluator = Evaluator(net, 64, device="cuda", dtype="float32", graph=graph)
+    evaluator = TorchEvaluator(net, 64, device="cuda", dtype="float32", graph=graph)
     where = evaluator.x.data_ptr(), evaluator.logits.data_ptr(), evaluator.values.data_ptr()
     planes = planes_of(game, 100)
     close(evaluator(planes), answers(net, planes), within=1e-2)  # TF32 keeps 10 bits

@@ -23,15 +23,16 @@ from meijin.core.game import Game  # noqa: E402
 from meijin.core.rng import streams  # noqa: E402
 from meijin.core.state import State  # noqa: E402
 from meijin.games.go import final_score  # noqa: E402
-from meijin.learning.zero.config import Training  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
+from meijin.learning.zero.config import TrainingConfig  # noqa: E402
 from meijin.learning.zero.inference import InferenceNet  # noqa: E402
 from meijin.learning.zero.learner import Learner  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker, harvest, imitated  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
-from meijin.learning.zero.run import Run  # noqa: E402
 from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
+from meijin.training.zero_run import ZeroRun  # noqa: E402
 from plain_forest import PlainForest  # noqa: E402
 from test_zero_run import config, rows  # noqa: E402
 
@@ -109,7 +110,7 @@ def test_owners_of_a_finished_game_of_othello_are_its_discs() -> None:
 
 def test_only_some_games_tell() -> None:
     assert make("hex").owners is None
-    with pytest.raises(ValueError, match="hex does not say who owns its cells"):
+    with pytest.raises(ValueError, match="hex has no rule `owners`"):
         make("hex").kernel(kernels.owners)
 
 
@@ -279,7 +280,7 @@ def test_one_head_for_every_size() -> None:
 
 def test_heads_that_a_game_cannot_have_are_named(tmp_path: Path) -> None:
     for name, shape, problem in (
-        ("hex", {"ownership": True}, "ownership=true: hex does not say who owns its cells"),
+        ("hex", {"ownership": True}, "ownership=true: hex has no rule `owners` its cells"),
         ("nim", {"score": True}, "score=true: nim does not say"),
         (OTHELLO, {"ownership": True, "kind": "mlp"}, "a perceptron has no cells"),
         (OTHELLO, {"score": "yes"}, "score='yes': choose true or false"),
@@ -289,10 +290,10 @@ def test_heads_that_a_game_cannot_have_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match="turns its board to the mover"):
         Net(with_owners("minishogi"), HEADS)
     assert Net(make(OTHELLO), NetConfig(kind="mlp", score=True)).outputs(torch.rand(2, 4, 16)).score is not None
-    with pytest.raises(BadParameter, match="ownership_weight=-1"):
+    with pytest.raises(BadParameter, match="ownership_weight = -1: must be at least 0"):
         config(**{"training.ownership_weight": -1})
     with pytest.raises(BadParameter, match="tic_tac_toe does not say"):
-        Run(tmp_path / "r", config(**{"net.ownership": True}))
+        ZeroRun(tmp_path / "r", config(**{"net.ownership": True}))
     assert not (tmp_path / "r").exists()
 
 
@@ -301,7 +302,7 @@ def test_heads_that_a_game_cannot_have_are_named(tmp_path: Path) -> None:
 
 def learner(game: Game, **changes: Any) -> Learner:
     torch.manual_seed(1)
-    return Learner(Net(game, HEADS), Training(batch=64, warmup=0, rate=5e-3, ema=0, mixed=False, **changes))
+    return Learner(Net(game, HEADS), TrainingConfig(batch=64, warmup=0, rate=5e-3, ema=0, mixed=False, **changes))
 
 
 def test_losses_are_those_of_the_mover_and_of_known_owners_alone() -> None:
@@ -322,7 +323,7 @@ def test_losses_are_those_of_the_mover_and_of_known_owners_alone() -> None:
     assert parts["score"].item() == pytest.approx(np.mean(far), abs=1e-5)
     none = teacher.losses(found[len(line) :])
     assert none["ownership"].item() == none["score"].item() == 0 and none["policy"].item() > 0
-    assert "ownership" not in Learner(Net(game, NetConfig(blocks=1, channels=8)), Training()).losses(found)
+    assert "ownership" not in Learner(Net(game, NetConfig(blocks=1, channels=8)), TrainingConfig()).losses(found)
 
 
 def test_self_play_teaches_the_heads() -> None:
@@ -345,9 +346,9 @@ def test_a_run_with_the_heads_goes_on_where_it_was(tmp_path: Path) -> None:
         "selfplay.overlap": False,
     }
     with np.errstate(over="ignore"):
-        run = Run(tmp_path / "r", config(**changes))
+        run = ZeroRun(tmp_path / "r", config(**changes))
         run.iterate()
-        again = Run(tmp_path / "r", resume=True)
+        again = ZeroRun(tmp_path / "r", resume=True)
         again.iterate()
     assert again.iteration == 2 and again.learner.net.config.ownership
     for row in rows(tmp_path / "r"):

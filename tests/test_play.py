@@ -222,8 +222,9 @@ def test_scores_of_rulings(
 ) -> None:
     base = make(GAME)
     game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=seats, num_moves=9, longest=9, start=base.start,
-        turn=base.turn, legal=base.legal, play=base.play, score=base.score, cells=base.cells, score_range=bounds,
+        state=base.dtype, board=base.board, pieces=base.pieces, seats=seats, num_moves=9, longest=9,
+        score_range=bounds,
+        rules=base.rules,
     )  # fmt: skip
     assert forfeited(game, 0) == lost and drawn(game) == (draw,) * seats and won(game, 0) == win
     assert seats == 1 or forfeited(game, 0)[0] < min(forfeited(game, 0)[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -142,7 +141,7 @@ def test_scores_may_have_any_range() -> None:
         out[0] = 5.0 + 5.0 * out[0]
         out[1] = 10.0 - out[0]
 
-    scaled = dataclasses.replace(game, score=wide, score_range=(0.0, 10.0), name="scaled", id="scaled")
+    scaled = game.changed(score=wide, score_range=(0.0, 10.0), name="scaled", id="scaled")
     usual, other = AlphaBeta(depth=9), AlphaBeta(depth=9)
     for state in positions(game, 30, seed=5):
         expected, found = usual.analyse(state), other.analyse(State(scaled, state.record))
@@ -219,8 +218,8 @@ def test_maxn_makes_room_for_chance_after_chance() -> None:
     board, pieces = make("nim(heaps=(2,))").board, make("nim").pieces
     coins = Game(
         state=np.dtype([("ply", "i2"), ("sum", "i2")]), board=board, pieces=pieces, seats=1, num_moves=2,
-        num_outcomes=2, longest=plies + 1, score_range=(0.0, plies + 1.0), start=start, turn=turn, legal=legal,
-        odds=odds, play=play, score=score, cells=cells,
+        num_outcomes=2, longest=plies + 1, score_range=(0.0, plies + 1.0),
+        rules=(start, turn, legal, odds, play, score, cells),
     )  # fmt: skip
     analysis = MaxN(depth=1).analyse(State(coins))
     assert values(analysis) == {0: (plies / 2,), 1: (plies / 2 + 1,)} and analysis.proven
@@ -348,7 +347,7 @@ def capturing() -> Game:
     def captures(s: Any, move: int) -> bool:
         return s.pieces[1 - s.turn] & one << np.uint64(ends[move]) != 0
 
-    return dataclasses.replace(game, noisy=captures)
+    return game.changed(noisy=captures)
 
 
 def settle(state: State, left: int) -> float:

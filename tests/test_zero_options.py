@@ -16,16 +16,18 @@ from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter  # noqa: E402
 from meijin.core.rng import below, stream  # noqa: E402
 from meijin.core.state import State  # noqa: E402
-from meijin.learning.zero import matches as matching  # noqa: E402
+from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero.config import ZeroConfig  # noqa: E402
-from meijin.learning.zero.inference import Evaluator  # noqa: E402
-from meijin.learning.zero.matches import Matches  # noqa: E402
-from meijin.learning.zero.nets import Net, NetConfig  # noqa: E402
+from meijin.learning.zero.inference import TorchEvaluator  # noqa: E402
+from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions, imitated, policy_width  # noqa: E402
-from meijin.learning.zero.replay import Window  # noqa: E402
-from meijin.learning.zero.run import Run  # noqa: E402
-from meijin.learning.zero.selfplay import SelfPlay, Worker  # noqa: E402
+from meijin.learning.zero.replay import ReplayBuffer  # noqa: E402
+from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402
+from meijin.learning.zero.worker import make_worker  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
+from meijin.training import net_matches  # noqa: E402
+from meijin.training.net_matches import NetMatches  # noqa: E402
+from meijin.training.zero_run import ZeroRun  # noqa: E402
 from test_zero_run import GAME, config, iterated, rows  # noqa: E402
 
 
@@ -43,14 +45,14 @@ def net(seed: int, game: str = GAME) -> Net:
 
 @pytest.mark.parametrize(("share", "passes"), [(0.85, True), (0.15, False)])
 def test_a_sequential_gate_ends_when_it_is_sure(share: float, passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = Matches(make(GAME), config(**{"gate.games": 1000, "gate.sprt": [0, 60]}), "cpu")
+    given = NetMatches(make(GAME), config(**{"gate.games": 1000, "gate.sprt": [0, 60]}), "cpu")
     rng, first = np.random.default_rng(4), []
 
     def duel(one: Any, other: Any, game: Any, games: int, **rest: Any) -> Any:
         first.append(rest["first"])
         return np.where(rng.random(games) < share, 1.0, -1.0)
 
-    monkeypatch.setattr(matching, "duel", duel)
+    monkeypatch.setattr(net_matches, "duel", duel)
     found, games, passed = given.gate(net(1), net(2), seed=3)
     assert passed is passes and games < 1000 and games % 64 == 0 and abs(found - share) < 0.25
     assert first == [32 * k for k in range(len(first))]  # every part has openings of its own
@@ -68,14 +70,16 @@ def test_a_sequential_gate_takes_the_likelier_in_the_end(tmp_path: Path) -> None
 def past_answers(device: str) -> None:
     """Where the past net's seat is to move at the root, its answers are the ones that count."""
     present, past = net(1), net(2)
-    worker = Worker(present, 8, Settings(simulations=4, warm=9), device=device, dtype="float32", slots=80, rivals=5)
+    worker = make_worker(
+        present, 8, Settings(simulations=4, warm=9), device=device, dtype="float32", slots=80, rivals=5
+    )
     worker.set(Settings(simulations=4, warm=9), past)
-    expected = [Evaluator(each, 8, device=device, dtype="float32", graph=False) for each in (present, past)]
+    expected = [TorchEvaluator(each, 8, device=device, dtype="float32", graph=False) for each in (present, past)]
     seen, near = set(), 1e-4 if device == "cpu" else 2e-2  # a GPU rounds by batch and algorithm
     for _ in range(60):
         worker.run(1)
-        x, logits = worker.evaluator.x.cpu(), worker.evaluator.logits.cpu().numpy()
-        values, info = worker.evaluator.values.cpu().numpy(), worker.forest.host("info")
+        own, info = worker.evaluator, worker.forest.host("info")
+        x, logits, values = (torch.as_tensor(part).cpu().numpy() for part in (own.x, own.logits, own.values))
         answers = [each(x) for each in expected]
         for i in range(8):
             of_past = int(info[i, layout.PAST])
@@ -116,9 +120,9 @@ def test_a_run_draws_on_what_it_kept(tmp_path: Path) -> None:
     run = iterated(tmp_path / "r", 4, **changes)
     games = [float(row["pool_games"]) for row in rows(tmp_path / "r")]
     assert games[0] == 0 and sum(games[1:]) > 0
-    source, folder = run.source, run.latest.parent
+    source, folder = run.source, run.folder.checkpoints
     assert source is not None
-    drawn = [source.pool.draw(folder) for _ in range(20)]  # type: ignore[attr-defined]
+    drawn = [source.past.draw(folder) for _ in range(20)]  # type: ignore[attr-defined]
     kept = [path.stem for path in sorted(folder.glob("0*.safetensors"))]
     assert kept == ["000001", "000002", "000003", "000004"]
     first = [next(each.parameters()).sum().item() for each in drawn if each is not None]
@@ -153,21 +157,21 @@ def test_old_positions_go_when_the_disk_is_full(tmp_path: Path) -> None:
     size = (folder / "000001.safetensors").stat().st_size
     filler = Positions.empty(run.game, 9, (2**20 - 2 * size) // (Positions.empty(run.game, 9, 1).nbytes))
     filler.save(folder / "000000.safetensors")  # fills the megabyte
-    run.window.add(filler)
+    run.replay.add(filler)
     row = run.iterate()
     assert row["dropped_for_disk"] == 1 and row["games_mb"] < 1
     assert sorted(path.stem for path in folder.iterdir()) == ["000001", "000002", "000003"]
-    again = Run(tmp_path / "r", resume=True)
-    assert again.window.total == run.window.total and len(again.window) == len(run.window) - len(filler)
+    again = ZeroRun(tmp_path / "r", resume=True)
+    assert again.replay.total == run.replay.total and len(again.replay) == len(run.replay) - len(filler)
     again.iterate()
     Positions.cat([filler, filler]).save(folder / "000009.safetensors")
-    again.window.added = 10**6
-    assert len(again._surplus()[1]) == 4 and again._surplus()[2] > 2**20  # the newest stays in any case
+    again.replay.added = 10**6
+    assert len(again._surplus_games()[1]) == 4 and again._surplus_games()[2] > 2**20  # the newest stays in any case
 
 
 def test_a_window_counts_what_it_cannot_hold() -> None:
     game = make(GAME)
-    window = Window(game, 10, 9)
+    window = ReplayBuffer(game, 10, 9)
     many = Positions.empty(game, 9, 25)
     many.facts[:, 1] = torch.arange(25, dtype=torch.int16)
     window.add(many[:4])
@@ -189,7 +193,7 @@ def test_a_window_of_abalone_fits_in_a_gibibyte(tmp_path: Path) -> None:
             played.append(([int(move) for move in state.history], (0.0, 0.0), 0))
     found = imitated(game, played, width)
     assert len(found) == 600 and (found.probs.sum(1) == 1).all()
-    window = Window(game, 8 * len(found), width)
+    window = ReplayBuffer(game, 8 * len(found), width)
     for k in range(8):
         window.add(found)
         found.save(tmp_path / f"{k}.safetensors")
@@ -204,17 +208,17 @@ def test_options_that_make_no_sense_are_named(tmp_path: Path) -> None:
     for changes, problem in (
         ({"gate.sprt": [5]}, "two Elo differences"),
         ({"gate.sprt": [10, 0]}, "the lower one first"),
-        ({"selfplay.pool_share": 1.5}, "pool_share=1.5"),
-        ({"selfplay.pool_share": 0.5, "length.keep": 0}, "have some kept by length.keep"),
+        ({"selfplay.pool_share": 1.5}, r"selfplay\.pool_share = 1\.5: must be at most 1"),
+        ({"selfplay.pool_share": 0.5, "length.keep": 0}, "set length.keep to keep some"),
         ({"selfplay.curriculum": [[0, 9]]}, "more than search.simulations=8"),
         ({"selfplay.curriculum": [[0.5, 4], [0.2, 8]]}, "ascending"),
-        ({"selfplay.curriculum": [4, 8]}, "must be a list of pairs"),
-        ({"replay.disk_mb": -1}, "disk_mb=-1: at least 0"),
+        ({"selfplay.curriculum": [4, 8]}, r"curriculum\[0\] = 4: must be a list"),
+        ({"replay.disk_mb": -1}, "disk_mb = -1: must be at least 0"),
     ):
         with pytest.raises(BadParameter, match=problem):
             config(**changes)
     with pytest.raises(BadParameter, match=r"gate\.games=4: a gate is a match of two"):
-        Run(tmp_path / "r", config(game="nim(heaps=(3, 4, 5), players=3)", **{"gate.games": 4}))
+        ZeroRun(tmp_path / "r", config(game="nim(heaps=(3, 4, 5), players=3)", **{"gate.games": 4}))
     with pytest.raises(BadParameter, match="2048 has no opponents"):
-        Run(tmp_path / "r", config(game="2048", **{"selfplay.pool_share": 0.2}))
+        ZeroRun(tmp_path / "r", config(game="2048", **{"selfplay.pool_share": 0.2}))
     assert not (tmp_path / "r").exists()

@@ -3,23 +3,21 @@
     python experiments/classic/figures.py                # 500 epochs an iteration: 40 minutes or more, by estimate
     python experiments/classic/figures.py --epochs 10    # fewer: a few minutes on one core
 
-Trains what the configs beside this file say, into the folder `--runs` (runs that are there already are taken up where
-they stand), and prints our numbers beside the published ones as Markdown. The published numbers are those of the
-report's text; none was read off a plot. Every result stands for both seats, as the seat alone
-is worth much: random play against itself wins 58 % as the first seat and 29 % as the second.
+Trains what the configs beside this file say, into the folder `--runs` (existing runs are continued), and prints our
+numbers beside the published ones as Markdown. The published numbers are those of the report's text; none was read off a
+plot. Every result is given for both seats, as the seat alone is worth much: random play against itself wins 58 % as the
+first seat and 29 % as the second.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import datetime
 import os
 import platform
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +25,12 @@ import numpy as np
 import torch
 
 from meijin import Agent, State, build, make
-from meijin.learning.classic import ClassicConfig, checkpoint, examples, train
+from meijin.learning.classic import checkpoint, examples
 from meijin.learning.classic.choice import Choice, any_legal, chooser
-from meijin.learning.classic.matches import play
-from meijin.learning.classic.run import model_path
+from meijin.learning.classic.config import ClassicConfig
+from meijin.learning.classic.episodes import play
+from meijin.training.classic_run import ClassicRun
+from meijin.training.folder import RunFolder, read_metrics
 
 HERE = Path(__file__).parent
 GAME = make("tic_tac_toe")
@@ -38,16 +38,16 @@ GAME = make("tic_tac_toe")
 
 def trained(name: str, args: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     """The run of a config, trained if it is not whole yet, and the metrics of its last iteration."""
-    config = replace(ClassicConfig.read(HERE / f"{name}.json"), seed=args.seed)
+    config = ClassicConfig.load(HERE / f"{name}.json").changed({"seed": args.seed})
     if config.learn == "reinforce":
-        config = replace(config, iterations=args.iterations, matches=args.matches)
-        if config.epochs > args.epochs:
-            config = replace(config, epochs=args.epochs)
+        epochs = min(config.epochs, args.epochs)
+        config = config.changed({"length.iterations": args.iterations, "matches": args.matches, "epochs": epochs})
     folder = Path(args.runs) / name
     print(f"training {name} ...", file=sys.stderr, flush=True)
-    train(GAME, config, folder, resume=(folder / "config.json").exists())
-    with (folder / "metrics.csv").open(newline="", encoding="utf-8") as lines:
-        return folder, list(csv.DictReader(lines))[-1]
+    run = ClassicRun(folder, config, resume=(folder / "config.json").exists())
+    if run.progress < 1.0:
+        run.go()
+    return folder, read_metrics(folder / "metrics.csv")[-1]
 
 
 def against_random(agent: Agent, games: int, seed: int) -> list[list[float]]:
@@ -79,7 +79,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def net_of(folder: Path, iteration: int) -> Any:
-    return checkpoint.load(model_path(folder, iteration)).net
+    return checkpoint.load(RunFolder(folder).numbered(iteration)).net
 
 
 def figure_7(args: argparse.Namespace, report: Path, steady: Path, value: Path, exact: Path) -> None:
@@ -112,7 +112,7 @@ def figure_7(args: argparse.Namespace, report: Path, steady: Path, value: Path, 
 
 def figure_8(folder: Path, last: dict[str, str]) -> None:
     print("\n## Figure 8: loss of the policy net in supervised training, 500 epochs")
-    config = ClassicConfig.read(folder / "config.json")
+    config = ClassicConfig.load(folder / "config.json")
     data = examples.exact(GAME, examples.positions(GAME, config.positions, config.seed), config.alpha)
     floor = -float((data.policy * np.log(np.where(data.policy > 0, data.policy, 1))).sum(1).mean())
     first, final = float(last["first_loss"]), float(last["loss"])
@@ -142,8 +142,8 @@ def figure_9(folder: Path, last: dict[str, str], seed: int) -> None:
 
 
 def figures_10_11(name: str, folder: Path, args: argparse.Namespace, published: bool) -> None:
-    last = args.iterations - 1
-    nets = [chooser(net_of(folder, k)) for k in range(last + 1)]
+    last = args.iterations - 1  # the report counts models from 0
+    nets = [chooser(net_of(folder, k + 1)) for k in range(last + 1)]
     seed = args.seed + 2000
     random = np.array([batched(net, any_legal, args.games, seed + k)[:, 2] for k, net in enumerate(nets)])
     mutual = np.array([batched(nets[last], net, args.games, seed + k)[:, 2] for k, net in enumerate(nets[:last])])

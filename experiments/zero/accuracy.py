@@ -16,8 +16,9 @@ import numpy as np
 
 from meijin.core.state import State
 from meijin.learning.zero import checkpoint
+from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.searching import RawNet, Searcher
+from meijin.learning.zero.raw_net import RawNet
 from meijin.search.forest import Settings
 
 
@@ -48,7 +49,7 @@ def wrong(player, records: np.ndarray, good: list[set[int]]) -> float:
 def accuracy(net: Net, files: list[Path], simulations: int, device: str) -> dict[str, tuple[float, float]]:
     net = net.to(device).eval()
     raw = RawNet(net, 1000, device)
-    searching = Searcher(net, 1000, Settings(simulations=simulations), device=device)
+    searching = BatchSearch(net, 1000, Settings(simulations=simulations), device=device)
     found = {}
     for path in files:
         records, good = read(net.game, path)

@@ -22,18 +22,20 @@ from safetensors.torch import load_file, save_file
 from meijin import make
 from meijin.arena.stats import wilson
 from meijin.core.game import Game
-from meijin.learning.zero.config import Training
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero.batch_search import BatchSearch
+from meijin.learning.zero.config import TrainingConfig
+from meijin.learning.zero.duel import duel, points
 from meijin.learning.zero.learner import Learner
-from meijin.learning.zero.nets import Net, NetConfig
+from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions
-from meijin.learning.zero.presets import finish_in, preset
+from meijin.learning.zero.presets import preset
 from meijin.learning.zero.replay import deduplicate
-from meijin.learning.zero.run import Run
-from meijin.learning.zero.searching import Searcher, duel, points
 from meijin.search.forest import Settings
+from meijin.training.zero_run import ZeroRun
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from selfplay_cpu import PeerNet, Plain
+from selfplay_cpu import InPyTorch, PeerNet
 
 GAME = "othello(size=6)"
 PEER = "alpha-zero-general's layers"
@@ -50,7 +52,7 @@ def positions(folder: Path, game: Game, seconds: float) -> Positions:
                 "length": {"positions": 6_000, "evaluate": 0, "keep": 0},
             }
         )
-        Run(folder, finish_in(config, seconds, None)).go()
+        ZeroRun(folder, config.finish_in(seconds, None)).go()
     parts = [Positions.load(path, game) for path in sorted((folder / "games").glob("*.safetensors"))]
     whole = Positions.cat(parts)
     print(f"{len(whole)} positions of self-play", end="", flush=True)
@@ -65,7 +67,7 @@ def trained(name: str, net: Net | PeerNet, data: Positions, samples: int, batch:
         net.load_state_dict(load_file(path))
         return net.eval()
     began = time.perf_counter()
-    training = Training(batch=batch, rate=RATES.get(name, 2e-3), ema=0.998)
+    training = TrainingConfig(batch=batch, rate=RATES.get(name, 2e-3), ema=0.998)
     learner = Learner(net, training)  # type: ignore[arg-type]  # all that it asks of a net, both have
     for part in range(PARTS):
         losses = learner.fit(data, samples // batch // PARTS, part / PARTS)
@@ -80,13 +82,13 @@ def trained(name: str, net: Net | PeerNet, data: Positions, samples: int, batch:
     return learner.averaged
 
 
-def player(net: Net | PeerNet, batch: int, simulations: int) -> Searcher:
+def player(net: Net | PeerNet, batch: int, simulations: int) -> BatchSearch:
     """The net with search."""
     settings = Settings(simulations=simulations)
     if isinstance(net, Net):
-        return Searcher(net, batch, settings)
-    searcher = Searcher(Net(net.game, NetConfig(1, 8)), batch, settings)
-    searcher.worker.evaluator = Plain(net, searcher.worker.evaluator)  # type: ignore[assignment]
+        return BatchSearch(net, batch, settings)
+    searcher = BatchSearch(Net(net.game, NetConfig(1, 8)), batch, settings)
+    searcher.worker.evaluator = InPyTorch(net, searcher.worker.evaluator)  # type: ignore[assignment]
     return searcher
 
 

@@ -23,7 +23,8 @@ from meijin.core.catalogue import make
 from meijin.core.game import Game
 from meijin.core.state import State
 from meijin.learning.zero import checkpoint
-from meijin.learning.zero.searching import Searcher, duel, points
+from meijin.learning.zero.batch_search import BatchSearch
+from meijin.learning.zero.duel import duel, points
 from meijin.search.forest import Settings
 
 _AGENT: Any = None  # in a worker process
@@ -70,7 +71,7 @@ def main() -> None:
     options = parser.parse_args()
     net = checkpoint.load(options.checkpoint).net.to(options.device)
     settings = Settings(simulations=options.simulations)
-    searcher = Searcher(net, min(options.games, 256), settings, device=options.device)
+    searcher = BatchSearch(net, min(options.games, 256), settings, device=options.device)
     print("| game | net with | against | games | points, 95 % | won-drawn-lost | time |\n|---|---|---|---|---|---|---|")
     for agent in options.agents:
         began = time.perf_counter()

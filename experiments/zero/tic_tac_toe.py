@@ -19,11 +19,12 @@ from accuracy import wrong
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.state import State
+from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.config import ZeroConfig
-from meijin.learning.zero.run import Run
-from meijin.learning.zero.searching import RawNet, Searcher
+from meijin.learning.zero.raw_net import RawNet
 from meijin.search.forest import Settings
 from meijin.search.solvers import solver_for
+from meijin.training.zero_run import ZeroRun
 
 CONFIG = Path(__file__).with_name("tic_tac_toe.json")
 
@@ -54,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     records, good = every_position()
     began = time.perf_counter()
-    run = Run(options.out, ZeroConfig.load(CONFIG))
+    run = ZeroRun(options.out, ZeroConfig.load(CONFIG))
     raw, searcher = RawNet(run.learner.averaged, 512), None
     print(f"{len(records)} positions; wrong moves of the net alone, and with {options.simulations} simulations:")
     while run.progress < 1.0:
@@ -62,7 +63,7 @@ def main() -> None:
         if run.iteration % 4:
             continue
         net = run.learner.averaged
-        searcher = searcher or Searcher(net, 512, Settings(simulations=options.simulations))
+        searcher = searcher or BatchSearch(net, 512, Settings(simulations=options.simulations))
         torch.set_num_threads(1)
         raw.load(net)
         searcher.load(net)

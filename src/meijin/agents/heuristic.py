@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from meijin.agents.catalogue import agents
 from meijin.core import kernels
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.game import Game
 from meijin.core.state import State
-from meijin.search.clock import must_move
 
 
-@agents.register("heuristic")
 class Heuristic(Agent):
     """Plays the move after which the game's heuristic likes its position best."""
 
@@ -28,8 +27,7 @@ class Heuristic(Agent):
         state.game.kernel(kernels.heuristic)(state.records, 0, out)
         return tuple(out.tolist())
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         infos = [MoveInfo(move, value=self.value(state.copy().play(move)), pv=(move,)) for move in state.legal_moves]
         infos.sort(key=lambda info: -(info.value or ())[state.turn])
-        return Analysis(state.turn, tuple(infos), infos[0].value, nodes=len(infos), depth=1)
+        yield Analysis(state.turn, tuple(infos), infos[0].value, nodes=len(infos), depth=1)

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import time
+import math
+from collections.abc import Iterator
 
-from meijin.agents.catalogue import agents
 from meijin.agents.heuristic import Heuristic
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.options import between
 from meijin.core.state import State
-from meijin.search.clock import must_move
 from meijin.search.maxn import MaxN
+from meijin.search.pace import Pace
 
 Values = tuple[float, ...]
 
 
-@agents.register("nply")
 class NPly(Agent):
     """Looks `depth` moves ahead around another agent: MaxN, or Expectimax where there is chance."""
 
     def __init__(self, inner: Agent, depth: int = 2):
         if not isinstance(inner, Agent):
             raise BadParameter(f"inner={inner!r}: give an agent, as in nply(heuristic, depth=2)")
-        if not 1 <= depth <= 20:
-            raise BadParameter(f"depth={depth!r}: choose from 1 to 20 plies")
-        self.inner, self.depth = inner, depth
+        between("depth", depth, 1, 20)
+        self.inner, self.limit = inner, Limit(depth=depth)
         self.deterministic = inner.deterministic
         # The game's own heuristic is known to the compiled search, which does the same much faster.
         self._compiled = MaxN(depth) if isinstance(inner, Heuristic) else None
@@ -34,22 +33,45 @@ class NPly(Agent):
     def unfit(self, game: Game) -> str | None:
         return self.inner.unfit(game)
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self.inner.seed(seed)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def release(self) -> None:
+        self.inner.close()
+
+    def stop(self) -> None:
+        super().stop()
+        self.inner.stop()
         if self._compiled:
-            return self._compiled.analyse(state, limit)
-        must_move(state)
-        began = time.perf_counter()
-        depth = limit.depth or self.depth
-        self._leaves = 0
-        found = [(move, *self._value(state.copy().play(move), depth - 1)) for move in state.legal_moves]
-        found.sort(key=lambda entry: -entry[1][state.turn])
-        infos = tuple(MoveInfo(move, value=value, pv=(move, *line)) for move, value, line in found)
-        return Analysis(
-            state.turn, infos, infos[0].value, nodes=self._leaves, depth=depth, seconds=time.perf_counter() - began
-        )
+            self._compiled.stop()
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        if self._compiled:
+            yield from self._compiled.watch(state, limit, every)
+            return
+        last = limit.depth or self.limit.depth or 1
+        with Pace(self, limit.seconds, every, reports=False) as pace:
+            deepening = limit.seconds is not None or every < math.inf
+            for depth in range(1, last + 1) if deepening else (last,):
+                self._leaves, self._pace = 0, pace
+                found: list[tuple[Move, Values, tuple[Move, ...]]] = []
+                for move in state.legal_moves:
+                    if pace.over and (depth > 1 or found):
+                        break
+                    found.append((move, *self._value(state.copy().play(move), depth - 1)))
+                rest = [MoveInfo(move) for move in state.legal_moves[len(found) :]]
+                if rest and depth > 1 and deepening:  # the depth before was finished: that is the answer
+                    break
+                found.sort(key=lambda entry: -entry[1][state.turn])
+                infos = (*(MoveInfo(move, value=value, pv=(move, *line)) for move, value, line in found), *rest)
+                analysis = Analysis(
+                    state.turn, infos, infos[0].value, nodes=self._leaves, depth=depth, seconds=pace.seconds
+                )
+                if depth < last and pace.due():
+                    yield analysis
+                if pace.over:
+                    break
+        yield analysis
 
     def _value(self, state: State, depth: int) -> tuple[Values, tuple[Move, ...]]:
         """What each seat can expect, and the best line."""

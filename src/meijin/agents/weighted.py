@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from meijin.agents.catalogue import agents
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
-from meijin.core.errors import BadParameter, suggest
 from meijin.core.game import Game
+from meijin.core.options import among
 from meijin.core.rng import below, fresh_seed, stream
 from meijin.core.state import State
-from meijin.search.clock import must_move
 
 #: [cell in reading order] -> what a disc there is worth.
 #: heur: Yoshioka, Ishii and Ito, "Strategy acquisition for the game Othello based on reinforcement learning" (1999).
@@ -39,18 +39,16 @@ WEIGHTS = {
 }  # fmt: skip
 
 
-@agents.register("weighted")
 class Weighted(Agent):
     """Plays the Othello move after which its discs weigh most, less the other's; one of the best at random."""
 
     def __init__(self, table: str = "bench", seed: int | None = None):
-        if table not in WEIGHTS:
-            raise BadParameter(f"table={table!r}: choose from {', '.join(map(repr, WEIGHTS))}{suggest(table, WEIGHTS)}")
+        among("table", table, WEIGHTS)
         self._weights = np.array(WEIGHTS[table])
         self._all = float(np.abs(self._weights).sum())
-        self.seed(fresh_seed() if seed is None else seed)
+        self.reseed(fresh_seed() if seed is None else seed)
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self._rng = stream(seed)
 
     def unfit(self, game: Game) -> str | None:
@@ -64,8 +62,7 @@ class Weighted(Agent):
         lead = float(self._weights[cells == 1].sum() - self._weights[cells == 2].sum()) / self._all
         return lead, -lead
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         # Even a move that ends the game is only weighed: these players are measuring sticks, and known for that.
         infos = [MoveInfo(move, value=self._weigh(state.copy().play(move)), pv=(move,)) for move in state.legal_moves]
         infos.sort(key=lambda info: -(info.value or ())[state.turn])
@@ -73,4 +70,4 @@ class Weighted(Agent):
         with np.errstate(over="ignore"):
             chosen = int(below(self._rng, ties))
         infos.insert(0, infos.pop(chosen))
-        return Analysis(state.turn, tuple(infos), self._weigh(state), nodes=len(infos), depth=1)
+        yield Analysis(state.turn, tuple(infos), self._weigh(state), nodes=len(infos), depth=1)

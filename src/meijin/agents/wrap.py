@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from meijin.agents.catalogue import agents
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.options import at_least
 from meijin.core.rng import fresh_seed, stream, uniform
 from meijin.core.state import State
-from meijin.search.clock import must_move
+from meijin.search.pace import Pace
 
 
 @dataclass(slots=True)
@@ -33,9 +32,11 @@ class Node:
         return float(self.total[seat]) / self.visits if self.total is not None and self.visits else 0.0
 
 
-@agents.register("mcts_wrap")
 class Wrap(Agent):
     """PUCT search: leaves get the inner agent's value; priors are its own, or a softmax of its values."""
+
+    measures = ("seconds", "simulations")
+    ponders = True
 
     def __init__(
         self,
@@ -47,54 +48,38 @@ class Wrap(Agent):
     ):
         if not isinstance(inner, Agent):
             raise BadParameter(f"inner={inner!r}: give an agent, as in mcts_wrap(heuristic, simulations=100)")
-        if not temperature > 0:
-            raise BadParameter(f"temperature={temperature!r}: the softmax of the priors needs one above zero")
-        if not c >= 0:
-            raise BadParameter(f"c={c!r}: the exploration constant is zero or more")
+        at_least("temperature", temperature, 1e-6)
+        at_least("c", c, 0)
         self.inner, self.c, self.temperature = inner, c, temperature
         self.limit = Limit(simulations=simulations)
-        self.seed(fresh_seed() if seed is None else seed)
+        self.reseed(fresh_seed() if seed is None else seed)
 
     def unfit(self, game: Game) -> str | None:
         return self.inner.unfit(game) or (None if game.bounded else "its scores have no bounds, which PUCT needs")
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self._rng = stream(seed)
         self._root: tuple[Game, bytes, tuple[Move, ...], Node] | None = None
         self.inner.seed(seed)
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
-        began = time.perf_counter()
-        if limit.seconds is None and limit.simulations is None:  # a depth alone would never end this search
-            limit = self.limit
+    def stop(self) -> None:
+        super().stop()
+        self.inner.stop()
+
+    def release(self) -> None:
+        self._root = None
+        self.inner.close()
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         root = self._find_root(state)
         done = 0
-        while limit.simulations is None or done < limit.simulations:
-            if limit.seconds is not None and time.perf_counter() - began >= limit.seconds:
-                break
-            self._simulate(root, state.copy())
-            done += 1
-        seats, seat = state.game.seats, state.turn
-        infos = [
-            MoveInfo(
-                move,
-                child.visits,
-                child.prior,
-                tuple(child.mean(k) for k in range(seats)) if child.visits else None,
-                pv=(move, *_line(child)),
-            )
-            for move, child in root.children.items()
-        ]
-        infos.sort(key=lambda info: (-(info.visits or 0), -(info.prior or 0)))
-        return Analysis(
-            seat,
-            tuple(infos),
-            tuple(root.mean(k) for k in range(seats)),
-            simulations=done,
-            nodes=root.visits,
-            seconds=time.perf_counter() - began,
-        )
+        with Pace(self, limit.seconds, every, reports=False) as pace:
+            while done < (limit.simulations or math.inf) and not (pace.over and done):
+                self._simulate(root, state.copy())
+                done += 1
+                if pace.due():
+                    yield _report(state, root, done, pace.seconds)
+        yield _report(state, root, done, pace.seconds)
 
     def _find_root(self, state: State) -> Node:
         """The tree below the position searched last, if this one continues it."""
@@ -175,6 +160,23 @@ class Wrap(Agent):
             return mean + explore * child.prior / (1 + child.visits)
 
         return max(node.children.items(), key=lambda item: urgency(item[1]))
+
+
+def _report(state: State, root: Node, simulations: int, seconds: float) -> Analysis:
+    seats = range(state.game.seats)
+    infos = [
+        MoveInfo(
+            move,
+            child.visits,
+            child.prior,
+            tuple(child.mean(k) for k in seats) if child.visits else None,
+            pv=(move, *_line(child)),
+        )
+        for move, child in root.children.items()
+    ]
+    infos.sort(key=lambda info: (-(info.visits or 0), -(info.prior or 0)))
+    value = tuple(root.mean(k) for k in seats)
+    return Analysis(state.turn, tuple(infos), value, simulations=simulations, nodes=root.visits, seconds=seconds)
 
 
 def _line(node: Node) -> tuple[Move, ...]:

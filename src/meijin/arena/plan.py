@@ -112,7 +112,7 @@ class Plan(_Keys):
         return re.sub(r"[^\w.-]+", "-", self.name).strip("-.") or "tournament"
 
     def limit_of(self, agent: Entrant) -> Limit:
-        return agent.limit.over(self.limit)
+        return agent.limit or self.limit
 
     @property
     def essence(self) -> dict[str, Any]:

@@ -26,7 +26,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -37,7 +36,7 @@ from multiprocessing.context import BaseContext
 from types import TracebackType
 from typing import Any
 
-from meijin.agents.catalogue import agents
+from meijin.agents.registrations import registrations
 from meijin.arena.judges import PlayRules
 from meijin.arena.play import NOBODY, Monitor, forfeit_record, no_answer, play_task
 from meijin.arena.record import GameRecord, Task
@@ -55,7 +54,7 @@ from meijin.arena.worker import (
     work,
 )
 from meijin.core import compile as compiling
-from meijin.core.catalogue import games, make
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 
@@ -119,7 +118,7 @@ class WorkerPool:
         self.size, self.rules = workers, rules
         self._context = _context()
         self._setup = WorkerSetup(
-            rules, _registrations(), {k: v for k, v in os.environ.items() if k.startswith("MEIJIN_")}
+            rules, registrations(), {k: v for k, v in os.environ.items() if k.startswith("MEIJIN_")}
         )
         self._workers: list[_WorkerProcess] = []
         self._mean = 0.0  # seconds per game, recently
@@ -365,19 +364,5 @@ def _context() -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     heavy = ["numba", "numba.core.typing"] if compiling.JIT else []
-    context.set_forkserver_preload(["meijin.arena.worker", "meijin.agents.searches", *heavy])
+    context.set_forkserver_preload(["meijin.arena.worker", "meijin.search.mcts.agent", *heavy])
     return context
-
-
-def _registrations() -> tuple[tuple[str, str], ...]:
-    """Sources of this process's games and agents that are not part of Meijin: ("file" or "module", name)."""
-    found: dict[tuple[str, str], None] = {}
-    for registry in (games, agents):
-        for entry in registry._entries.values():
-            name = entry.factory.__module__
-            module = sys.modules.get(name)
-            if name.startswith("meijin_file_") and module is not None and module.__file__:
-                found["file", module.__file__] = None
-            elif name not in ("__main__", "__mp_main__") and not name.startswith("meijin."):
-                found["module", name] = None
-    return tuple(found)

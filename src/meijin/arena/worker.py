@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
@@ -20,14 +19,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from meijin.agents.catalogue import agents
+from meijin.agents.registrations import Registrations, register_again
 from meijin.arena.judges import PlayRules
 from meijin.arena.play import NOBODY, Monitor, play_task
 from meijin.arena.record import GameRecord, Task
-from meijin.core.catalogue import games, make
+from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError, UnknownName
 from meijin.core.game import Game
-from meijin.core.registry import load_file
 
 #: Fields of a blackboard: the current game, when it began (time of day), the seat that is thinking, since when
 #: (monotonic), for how long it may, and the number of moves played.
@@ -58,7 +56,7 @@ class WorkerSetup:
     """What a worker needs to start."""
 
     rules: PlayRules
-    registrations: tuple[tuple[str, str], ...]  # sources of games and agents: ("file" or "module", name)
+    registrations: Registrations
     environment: dict[str, str]  # variables of Meijin: the fork server may be older than they are
 
 
@@ -137,8 +135,7 @@ def work(pipe: Connection, board: Blackboard, setup: WorkerSetup) -> None:
     known: dict[str, Game] = {}
     try:
         os.environ.update(setup.environment)
-        for kind, name in setup.registrations:
-            _register(kind, name)
+        register_again(setup.registrations)
         pipe.send(None)  # ready
         with monitor.installed():
             while True:
@@ -172,15 +169,6 @@ def _play(task: Task, rules: PlayRules, known: dict[str, Game], monitor: Monitor
             f"{error}\nworker processes know what installed packages, modules and files given by --load or `load_file` "
             "register; put it into such a file, or use workers=0"
         ) from None
-
-
-def _register(kind: str, name: str) -> None:
-    """Register what the parent got from a file or a module."""
-    if kind == "file":
-        load_file(name, games, agents)
-    else:
-        with suppress(ImportError):  # registered in some other way; a game that needs it will say so
-            import_module(name)
 
 
 def _detach() -> None:

@@ -1,9 +1,7 @@
-"""`meijin champion`: the nets that come with the package, and how a run's net becomes one."""
+"""`meijin champion`: the nets that come with the package, and how to make one from a run."""
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,7 @@ from rich.text import Text
 from meijin.cli.common import prepare
 from meijin.cli.console import busy, out, print_json, table
 from meijin.cli.program import interruptible
-from meijin.core.errors import BadParameter, MeijinError
-from meijin.core.folders import data_folder
-from meijin.learning.zero import files
-
-MOST_BYTES = 3 * 10**6  # of a champion, so that all of them together stay a small download
-POINTS = 40  # of its curve
+from meijin.learning import files
 
 
 def list_(as_json: bool) -> None:
@@ -27,7 +20,7 @@ def list_(as_json: bool) -> None:
         print_json([{"path": str(path), **said} for path, said in found])
         return
     if not found:
-        out().print("there are no champions yet; make one with: meijin champion make RUN")
+        out().print("there are no champions yet; make one with `meijin champion make RUN`")
         return
     shown = table("game", "net", "trained", "measured", "file")
     for path, said in found:
@@ -48,81 +41,20 @@ def make(
 ) -> None:
     """Write a run's newest net, or a checkpoint, as a champion, and measure it."""
     prepare(load)
-    files.need_torch("a champion")
-    from meijin.arena.evaluators import evaluate, evaluator
-    from meijin.arena.pool import cores
-    from meijin.learning.zero import checkpoint
+    from meijin.training.champions import make_champion
 
-    source = files.find(run)
-    found = checkpoint.load(source)
-    game = found.game
-    chosen = [evaluator(each) for each in measures]
-    for each in chosen:
-        if why := each.unfit(game):
-            raise BadParameter(f"{each.name} does not fit {game}: {why}")
-    target = (folder or data_folder() / "champions") / f"{name or game.name}{files.SUFFIX}"
-    facts: dict[str, Any] = {**_facts(source, found.facts), "note": note, "strength": []}
-    target.parent.mkdir(parents=True, exist_ok=True)
-    trial = target.with_name(f".{target.name}")
-    try:
-        checkpoint.save(trial, found.net, half=True, **facts)
-        if trial.stat().st_size > MOST_BYTES:
-            raise MeijinError(
-                f"{source}: {trial.stat().st_size:,} bytes in half precision, and a champion has at most "
-                f"{MOST_BYTES:,}; train a smaller net, such as net.size=small"
-            )
-        agent = f'zero("{trial}", simulations={simulations})'
-        for each in chosen:  # as it is in the file, half precision included
-            with busy(f"{game}: {each.name}"):
-                measured = interruptible(
-                    lambda each=each: evaluate(  # type: ignore[misc]
-                        game, agent, each, seed=1, workers=cores() if workers is None else workers
-                    )
-                )
-            facts["strength"].append(
-                {
-                    "by": each.name,
-                    "simulations": simulations,
-                    "value": measured.value,
-                    "interval": list(measured.interval),
-                    "games": measured.games,
-                    "unit": measured.unit,
-                }
-            )
-        checkpoint.save(target, found.net, half=True, **facts)
-    finally:
-        trial.unlink(missing_ok=True)
-    console = out()
+    def measured(name: str, measure: Any) -> Any:
+        with busy(name):
+            return interruptible(measure)
+
+    target = make_champion(
+        run, out=folder, name=name, measures=measures, simulations=simulations, workers=workers, note=note,
+        measured=measured,
+    )  # fmt: skip
     said = files.about(target)
     assert said is not None
-    console.print(Text.assemble((str(game), "bold"), f"  {net_words(said)}  {strength_words(said)}"))
-    console.print(Text(f"{target}: {target.stat().st_size:,} bytes", "dim"))
-
-
-def _facts(source: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """What is known of how the net came about: its config, and its curve."""
-    found: dict[str, Any] = {
-        name: facts[name] for name in ("iteration", "seconds", "positions", "elo") if name in facts
-    }
-    run = source.parent.parent
-    config, metrics = run / "config.json", run / "metrics.csv"
-    if config.is_file():
-        found["config"] = json.loads(config.read_text())
-    if metrics.is_file():
-        with metrics.open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row.get("iteration")]
-        rows = [row for row in rows if int(float(row["iteration"])) <= int(facts.get("iteration", 10**9))]
-        names = [n for n in (rows[0] if rows else {}) if n in ("elo", "loss_policy", "loss_value") or "eval_" in n]
-        step = -(-len(rows) // POINTS) or 1
-        found["curve"] = [
-            {"seconds": _rounded(row["seconds"]), **{n: _rounded(row[n]) for n in names if row.get(n)}}
-            for row in [*rows[step - 1 :: step]]
-        ]
-    return found
-
-
-def _rounded(text: str) -> float:
-    return float(f"{float(text):.4g}")
+    out().print(Text.assemble((said["game"], "bold"), f"  {net_words(said)}  {strength_words(said)}"))
+    out().print(Text(f"{target}: {target.stat().st_size:,} bytes", "dim"))
 
 
 # ---- words, for the list and for the page about champions ----

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from meijin.agents.catalogue import build
 from meijin.arena.judges import Agreement, Cap, play_rules
 from meijin.arena.match import MatchResult, MatchStanding, match_tasks
 from meijin.arena.match import match as play_match
@@ -22,7 +23,7 @@ from meijin.arena.play import now
 from meijin.arena.pool import cores
 from meijin.arena.stats import Tally
 from meijin.cli import words
-from meijin.cli.common import limit, prepare
+from meijin.cli.common import limit, prepare, shown
 from meijin.cli.console import counting, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
@@ -102,6 +103,9 @@ def match(
     if as_json:
         print_json(_as_json(result, seed))
     else:
+        given = limit(seconds, simulations)
+        for standing in result.standings:
+            standing.name = shown(build(standing.name), given)
         _print(result, seed, time.perf_counter() - began)
 
 

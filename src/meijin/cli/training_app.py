@@ -17,10 +17,11 @@ def train(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="zero (AlphaZero) or classic (two small nets).")],
     preset: Annotated[
         str | None,
-        typer.Option("--preset", metavar="NAME", help="quick (two processors), strong (a GPU) or tiny (a try)."),
+        typer.Option("--preset", metavar="NAME", help="quick (two CPU cores), strong (a GPU) or tiny (a trial)."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE.json", help="Settings that differ from the preset's.")
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Settings that differ from the preset's, as JSON or TOML."),
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -29,7 +30,7 @@ def train(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The run's directory; by default runs/GAME.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that directory.")] = False,
     device: Annotated[
         str | None, typer.Option("--device", metavar="cpu|cuda", help="Where everything runs; by default cpu.")
     ] = None,
@@ -41,14 +42,14 @@ def train(
         str | None, typer.Option("--train-device", metavar="D", help="Where the net learns, such as cuda:0.")
     ] = None,
     warm: Annotated[
-        str | None, typer.Option("--warm", metavar="AGENT", help="Begin with what this agent's games teach.")
+        str | None, typer.Option("--warm", metavar="AGENT", help="Learn from games of this agent first.")
     ] = None,
     warm_games: Annotated[
-        int | None, typer.Option("--warm-games", metavar="N", help="So many of its games; by default 200.")
+        int | None, typer.Option("--warm-games", metavar="N", help="How many of its games; by default 200.")
     ] = None,
     from_games: Annotated[
         Path | None,
-        typer.Option("--from-games", metavar="FILE", help="Begin with the games of a file or database."),
+        typer.Option("--from-games", metavar="FILE", help="Learn from the games of a file or database first."),
     ] = None,
     evaluate: Annotated[
         list[str] | None,
@@ -59,27 +60,31 @@ def train(
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Train so long, earlier runs included.")
+        float | None,
+        typer.Option("--seconds", metavar="S", help="Wall-clock time of the run, its earlier sessions included."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", metavar="N", help="Train so many iterations in all.")
+        int | None,
+        typer.Option("--iterations", metavar="N", help="Iterations of the run, its earlier sessions included."),
     ] = None,
     load: Load = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what happens as JSON lines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
-    """Train a net to play a game. A run that was stopped or killed goes on with --resume."""
+    """Train a net to play a game. A run that was stopped or killed continues with --resume."""
     from meijin.cli import train as command
 
-    options = command.Options(
-        preset, config, changes or [], out, resume, device, selfplay_device, train_device, warm, warm_games, from_games,
-        evaluate or [], seconds, iterations, json,
+    command.train(
+        game, method, load or [], json,
+        preset=preset, config=config, changes=command.assignments(changes or []) or None, out=out,
+        resume=resume or None, device=train_device or device,
+        selfplay_device=selfplay_device or (device if train_device else None), warm=warm, warm_games=warm_games,
+        from_games=from_games, evaluate=evaluate or None, seconds=seconds, iterations=iterations,
     )  # fmt: skip
-    command.train(game, method, options, load or [])
 
 
 @champions.command("list")
 def champion_list(json: Json = False) -> None:
-    """List the champions there are."""
+    """List all champions."""
     from meijin.cli import champion as command
 
     command.list_(json)
@@ -89,25 +94,25 @@ def champion_list(json: Json = False) -> None:
 def champion_make(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory, or one of its checkpoints.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where it goes; by default your own champions.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to put it; by default your own champions.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Of the file; by default the game's.")
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the file; by default the game's.")
     ] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option("--measure", metavar="EVALUATOR", help="Such as 'vs(mcts(simulations=5000))'; repeatable."),
     ] = None,
     simulations: Annotated[
-        int, typer.Option("--simulations", metavar="N", help="Of the champion when it is measured.")
+        int, typer.Option("--simulations", metavar="N", help="Simulations of the champion when it is measured.")
     ] = 200,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one a processor.")
+        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one per processor.")
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A remark to keep with it.")] = "",
     load: Load = None,
 ) -> None:
-    """Make a champion of a run: its net in half precision with config, curve and measured strength."""
+    """Make a champion from a run: its net in half precision with config, curve and measured strength."""
     from meijin.cli import champion as command
 
     command.make(run, out, name, measure or [], simulations, workers, note, load or [])

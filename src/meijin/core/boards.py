@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
-from meijin.core import drawing
-from meijin.core.drawing import Piece
+from meijin.core import svg, text_board
 from meijin.core.errors import BadParameter, UnknownName, suggest
+from meijin.core.pieces import Piece
 from meijin.core.symmetry import board_symmetries
 
 Point = tuple[float, float]  # x to the right, y DOWN; neighbouring cells are about 1 apart
 
 _ROW = math.sqrt(3) / 2  # distance of two rows of hexagons
 _SIX = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))  # (row, column) steps; a lower row is half a cell right
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """The colours of a board."""
+
+    back: str  # behind everything
+    cell: str
+    line: str
+    ink: str  # coordinates
+    other: str | None = None  # every second cell, as on a chessboard
+    hole: str | None = None  # a round hole in each cell
+
+
+THEMES = {
+    "paper": Theme(back="#f5f2ea", cell="#fffdf7", line="#b8b1a2", ink="#6d675b"),
+    "wood": Theme(back="#e6c48d", cell="#e6c48d", line="#6f5330", ink="#5d4526"),
+    "green": Theme(back="#24493a", cell="#3f8a63", line="#2b6a4a", ink="#cfe3d7"),
+    "blue": Theme(back="#2c5ea6", cell="#2c5ea6", line="#2c5ea6", ink="#dde9f8", hole="#e4edf8"),
+    "bowls": Theme(back="#8a6a4a", cell="#9c7a56", line="#8a6a4a", ink="#f4e6d2", hole="#7d5f40"),
+    "chess": Theme(back="#6b5138", cell="#efdfc3", line="#6b5138", ink="#efdfc3", other="#b78e62"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +73,7 @@ class Board:
     grid_index: tuple[int, ...] | None = None  # [cell on the board] -> row * columns + column in that matrix
     labels: tuple[Label, ...] = ()
     edges: tuple[tuple[int, tuple[Point, ...]], ...] = ()  # (seat, line): a side drawn in that seat's colour
-    theme: str = "paper"  # colours of the SVG, a key of drawing.THEMES
+    theme: str = "paper"  # colours of the SVG, a key of `THEMES`
 
     def __post_init__(self) -> None:
         if not self.cells:
@@ -60,10 +82,10 @@ class Board:
             names = [cell.name for cell in self.cells]
             twice = next(name for name in names if names.count(name) > 1)
             raise BadParameter(f"{self.kind} board: two cells are named {twice!r}; give each its own name")
-        if self.theme not in drawing.THEMES:
+        if self.theme not in THEMES:
             raise BadParameter(
-                f"{self.kind} board: unknown theme {self.theme!r}{suggest(self.theme, drawing.THEMES)}"
-                f" (known: {', '.join(drawing.THEMES)})"
+                f"{self.kind} board: unknown theme {self.theme!r}{suggest(self.theme, THEMES)}"
+                f" (known: {', '.join(THEMES)})"
             )
 
     @cached_property
@@ -93,7 +115,7 @@ class Board:
     ) -> str:
         """The board as lines of text. `values[i]` is the index in `pieces` of what is on cell i;
         cells in `last` stand in [], cells in `marks` show + or stand in ()."""
-        return drawing.draw_text(self, values, pieces, last, marks, ansi)
+        return text_board.draw_text(self, values, pieces, last, marks, ansi)
 
     def svg(
         self,
@@ -106,11 +128,55 @@ class Board:
     ) -> str:
         """The board as one SVG element, `size` pixels on its longer side. Each cell's shape carries
         data-cell (its index) and data-name."""
-        return drawing.draw_svg(self, values, pieces, last, marks, size)
+        numbers, _, (lasts, marked) = text_board.checked(self, values, pieces, last, marks)
+        return svg.draw(self.describe(), [piece.describe() for piece in pieces], numbers, lasts, marked, size)
+
+    def extent(self) -> list[Point]:
+        """Points whose bounding box holds the whole drawing, but for a margin."""
+        boxes = [(label.at, 0.35) for label in self.labels]
+        boxes += [(point, 0.5 if len(cell.outline) == 1 else 0) for cell in self.cells for point in cell.outline]
+        return [(x + d, y + d) for (x, y), reach in boxes for d in (-reach, reach)]
+
+    def describe(self) -> dict[str, Any]:
+        """The board as plain data: x to the right, y down, neighbouring cells about 1 apart."""
+        xs, ys = zip(*self.extent(), strict=True)
+        theme = THEMES[self.theme]
+        second = theme.other is not None and self.grid is not None
+        points = {i: cell.centre for i, cell in enumerate(self.cells) if len(cell.outline) == 1}
+        return {
+            "kind": self.kind,
+            "grid": self.grid,
+            "cells": [
+                {
+                    "name": cell.name,
+                    "outline": cell.outline,  # 1 point: a crossing; 2: a link; 3 or more: a polygon
+                    "centre": cell.centre,
+                    "tray": cell.tray,  # the seat whose pieces in hand it holds
+                    "other": bool(second and self.grid and cell.tray is None and sum(divmod(i, self.grid[1])) % 2),
+                }
+                for i, cell in enumerate(self.cells)
+            ],
+            "neighbours": self.neighbours,
+            "labels": [asdict(label) for label in self.labels],
+            "edges": [{"seat": seat, "line": line} for seat, line in self.edges],
+            "lines": [(a, points[j]) for i, a in points.items() for j in self.neighbours[i] if i < j],
+            "stars": self._stars() if points else [],
+            "theme": asdict(theme),
+            "box": (min(xs) - 0.3, min(ys) - 0.3, max(xs) - min(xs) + 0.6, max(ys) - min(ys) + 0.6),
+        }
+
+    def _stars(self) -> list[Point]:
+        """The star points of a Go board."""
+        rows, columns = self.grid or (0, 0)
+        if rows != columns or rows not in (9, 13, 15, 19):
+            return []
+        edge, middle = 2 if rows == 9 else 3, rows // 2
+        spots = [edge, middle, rows - 1 - edge]
+        return [(x, y) for x in spots for y in spots if rows == 19 or (x == middle) == (y == middle)]
 
     def with_trays(self, names: Mapping[int, Sequence[str]]) -> Board:
         """This board with a row of tray cells for each seat: seat 0's below on the right, the others' above."""
-        xs, ys = zip(*drawing.extent(self), strict=True)
+        xs, ys = zip(*self.extent(), strict=True)
         top, bottom, trays = min(ys), max(ys), []
         for seat, row in sorted(names.items()):
             if seat == 0:
@@ -137,7 +203,7 @@ def square(
 
     `rows_from` says which row is row 1. `columns_as="numbers"` labels the columns 1, 2, ... below the board
     and leaves the rows unlabelled (Connect Four). `points` plays on the crossings of lines (Go); `skip_i`
-    leaves out the letter i. `theme` is a key of `drawing.THEMES`.
+    leaves out the letter i. `theme` is a key of `THEMES`.
     """
     columns = rows if columns is None else columns
     _check("square board", rows=rows, columns=columns)

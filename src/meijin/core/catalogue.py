@@ -10,9 +10,13 @@ from typing import Any
 from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
+from meijin.core.parameters import parameters
 from meijin.core.registry import GAMES_GROUP, Registry
 
-games: Registry[Game] = Registry("game", GAMES_GROUP, package="meijin.games")
+#: Every game by name. A module is named after its game, except where that is not a Python name.
+games: Registry[Game] = Registry(
+    "game", GAMES_GROUP, package="meijin.games", own={"2048": "meijin.games.twenty48:twenty48"}
+)
 
 Factory = Callable[..., Game]
 
@@ -25,16 +29,14 @@ def game(name: str, *, title: str = "") -> Callable[[Factory], Factory]:
 
     def decorate(factory: Factory) -> Factory:
         signature = inspect.signature(factory)
+        known = {each.name: each for each in parameters(factory)}
         made: dict[tuple[Any, ...], Game] = {}
 
         @functools.wraps(factory)
         def make_game(*args: Any, **kwargs: Any) -> Game:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            params = {
-                key: _typed(f"{name}: {key}", _frozen(value), signature.parameters[key].default)
-                for key, value in bound.arguments.items()
-            }
+            params = {k: known[k].check(f"{name}: {k}", _frozen(value)) for k, value in bound.arguments.items()}
             key = tuple(params.items())
             if key not in made:
                 changed = {k: v for k, v in params.items() if v != signature.parameters[k].default}
@@ -46,6 +48,7 @@ def game(name: str, *, title: str = "") -> Callable[[Factory], Factory]:
                 if not isinstance(new, Game):
                     raise RuleError(f"{name}: the function that makes a game returns a Game, not {new!r}")
                 new.name, new.title, new.params, new.id = name, title or name.replace("_", " "), params, id_
+                new.help, new.parameters = new.help or inspect.getdoc(factory) or "", tuple(known.values())
                 made[key] = new
             return made[key]
 
@@ -66,14 +69,9 @@ def make(expression: str, **params: Any) -> Game:
         raise MeijinError(f"{expression}: {error}") from error
 
 
-def _typed(what: str, value: Any, default: Any) -> Any:
-    """A parameter's value as its default's type: a whole number may stand for a float, nothing else is converted."""
-    kind = type(default)
-    if default is inspect.Parameter.empty or default is None or value is None or type(value) is kind:
-        return value
-    if kind is float and type(value) is int:
-        return float(value)
-    raise BadParameter(f"{what}={value!r}: give a value of type {kind.__name__}, such as {default!r}")
+def game_names() -> list[str]:
+    """The names of all games, sorted: those of Meijin, of installed packages and of loaded files."""
+    return games.names()
 
 
 def _frozen(value: Any) -> Any:

@@ -10,6 +10,7 @@ An edited rule or another parameter is another digest, so nothing stale is ever 
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import hashlib
@@ -17,16 +18,18 @@ import os
 import pickle
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
 
 #: False with MEIJIN_JIT=0: every kernel runs as plain Python, for debuggers and coverage.
 JIT = os.environ.get("MEIJIN_JIT", "1") != "0"
@@ -57,9 +60,16 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(const)
 
 
+@functools.cache
+def _globals(code: types.CodeType) -> frozenset[str]:
+    """The globals that code loads; `co_names` has attributes too, which may be called like some global."""
+    instructions = (i for inner in _codes(code) for i in dis.get_instructions(inner))
+    return frozenset(i.argval for i in instructions if i.opname == "LOAD_GLOBAL")
+
+
 def reached(fn: types.FunctionType) -> dict[str, Any]:
-    """The closure variables and globals a function's code names, with their values."""
-    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    """The closure variables and globals a function's code loads, with their values."""
+    names = _globals(fn.__code__)
     found = {name: fn.__globals__[name] for name in sorted(names) if name in fn.__globals__}
     for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
         found[name] = cell.cell_contents
@@ -82,6 +92,8 @@ def digest(fn: types.FunctionType, versions: bool = True) -> str:
             seen.add(id(value))
             feed_code(value.__code__)
             feed(value.__defaults__)
+            if getattr(value, "inlined", False):
+                sha.update(b"inlined")
             names = {name for code in _codes(value.__code__) for name in code.co_names}
             for name, inner in reached(value).items():
                 sha.update(f"|{name}=".encode())
@@ -147,7 +159,7 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
             return fn  # `twin` puts the twin here once there is one
         return twin(value) if isinstance(value, types.FunctionType) else value
 
-    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    names = _globals(fn.__code__)
     space = {**fn.__globals__, **{n: swap(fn.__globals__[n]) for n in names if n in fn.__globals__}}
     cells = tuple(types.CellType(swap(cell.cell_contents)) for cell in fn.__closure__ or ())
     copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)
@@ -171,7 +183,7 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            found = numba.njit(nogil=True, error_model="numpy")(copy)
+            found = numba.njit(nogil=True, error_model="numpy", forceinline=getattr(fn, "inlined", False))(copy)
         except BaseException:
             del _twins[fn]
             raise
@@ -180,6 +192,12 @@ def twin(fn: types.FunctionType) -> Any:
                 cell.cell_contents = found
         _twins[fn] = found
     return found
+
+
+def inlined(fn: F) -> F:
+    """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
+    fn.inlined = True  # type: ignore[attr-defined]
+    return fn
 
 
 class _DiskCache:
@@ -255,6 +273,23 @@ class Kernel:
         self._call: Function | None = None
         functools.update_wrapper(self, fn)
 
+    def explain(self, error: Exception) -> None:
+        """Raise an error that names the rule at fault, if one can be found."""
+        if self._explain:
+            self._explain(error)
+
+    @property
+    def ready(self) -> bool:
+        return self._call is not None
+
+    def cached(self, args: tuple[Any, ...]) -> bool:
+        """Whether the machine code for such arguments is on the disk."""
+        from numba import typeof
+        from numba.core.registry import cpu_target
+
+        cache = _DiskCache(digest(self.plain), self.name)
+        return cache.has(tuple(typeof(arg) for arg in args), cpu_target.target_context.codegen())
+
     def __call__(self, *args: Any) -> Any:
         if self._call is None:
             with _compiling:
@@ -273,10 +308,41 @@ class Kernel:
             with nullcontext() if known else on_compile(self.name):
                 dispatcher.compile(types_)
         except Exception as error:  # Numba's own, but also its KeyError for a field that does not exist
-            if self._explain:
-                self._explain(error)
+            self.explain(error)
             raise
         return dispatcher  # type: ignore[no-any-return]
+
+
+class Tiered:
+    """A kernel for single calls: plain Python until that has taken long enough to be worth the compiler's time.
+
+    What is compiled and on the disk already is used much sooner. The very first calls do not even import Numba.
+    """
+
+    LOOK = 0.05  # seconds of plain Python after which the disk is asked
+    COMPILE = 1.0  # and after which it is compiled
+
+    def __init__(self, kernel: Kernel):
+        self.kernel, self._plain, self._spent, self._asked = kernel, interpreted(kernel.plain), 0.0, False
+        functools.update_wrapper(self, kernel.plain)
+
+    def __call__(self, *args: Any) -> Any:
+        if self.kernel.ready:
+            return self.kernel(*args)
+        if self._spent > self.LOOK and not self._asked:
+            self._asked = True
+            if self.kernel.cached(args):
+                return self.kernel(*args)
+        if self._spent > self.COMPILE:
+            return self.kernel(*args)
+        began = time.perf_counter()
+        try:
+            return self._plain(*args)
+        except Exception as error:
+            self.kernel.explain(error)
+            raise
+        finally:
+            self._spent += time.perf_counter() - began
 
 
 def interpreted(fn: Function) -> Function:

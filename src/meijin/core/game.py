@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -13,54 +13,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from meijin.core import compile as compiling
 from meijin.core.boards import Board
-from meijin.core.compile import Function, Kernel, interpreted
-from meijin.core.drawing import Piece
-from meijin.core.errors import BadParameter, IllegalMove, RuleError, UnknownName, suggest
-from meijin.core.moves import Move, Path, named_moves, path_name, permuted
-
-#: `turn` of a position where chance moves next, and of one where the game has ended.
-CHANCE = -1
-OVER = -2
-
-#: Every function of the contract and its arguments; those in `OPTIONAL` may be left out.
-CONTRACT = {
-    "start": ("s",),
-    "turn": ("s",),
-    "legal": ("s", "moves"),
-    "play": ("s", "move"),
-    "odds": ("s", "moves", "probs"),
-    "score": ("s", "scores"),
-    "cells": ("s", "cells"),
-    "planes": ("s", "planes"),
-    "heuristic": ("s", "scores"),
-    "sample": ("s", "rng"),
-    "policy": ("s", "rng"),
-    "noisy": ("s", "move"),
-    "key": ("s",),
-    "owners": ("s", "owners"),
-}
-OPTIONAL = ("odds", "planes", "heuristic", "sample", "policy", "noisy", "key", "owners")
-
-
-@dataclass(frozen=True, slots=True)
-class Symmetry:
-    """A symmetry of a game. Law: playing `moves[m]` in the image of a position gives the image of playing `m`.
-
-    In the image, cell `cells[i]` has value `values[v]` where cell i had v, it is the turn of `seats[k]` where it was
-    that of k, and k's score is that of `seats[k]`. Most symmetries leave seats and values alone.
-    """
-
-    name: str
-    cells: tuple[int, ...]  # cell i goes to cells[i]
-    moves: tuple[int, ...]  # move m becomes moves[m]
-    outcomes: tuple[int, ...]  # chance outcome o becomes outcomes[o]
-    seats: tuple[int, ...]  # seat k becomes seats[k]
-    values: tuple[int, ...]  # value v of a cell becomes values[v]
-
-    @property
-    def swaps(self) -> bool:
-        """Whether it exchanges seats: then the image of a start position is none, as the other seat is to move."""
-        return self.seats != tuple(range(len(self.seats)))
+from meijin.core.compile import Function, Kernel, Tiered, interpreted
+from meijin.core.contract import CHANCE, CONTRACT, OVER, Symmetry, check_declarations, default_planes, take_rules
+from meijin.core.errors import IllegalMove, RuleError, UnknownName, suggest
+from meijin.core.moves import Move, Path, checked_path, named_moves, path_name, permuted
+from meijin.core.parameters import Parameter
+from meijin.core.pieces import Piece
 
 
 @dataclass(eq=False)
@@ -72,6 +30,7 @@ class Game:
     state: DTypeLike  # fields of the record
     board: Board
     pieces: Sequence[Piece]  # what each value of `cells` shows; value 0 is empty
+    rules: Any  # the functions, named as in `CONTRACT`, or a dict of them; afterwards a dict
     # capabilities
     seats: int
     num_moves: int  # moves are 0..num_moves-1
@@ -79,42 +38,59 @@ class Game:
     num_outcomes: int = 0  # chance outcomes are 0..num_outcomes-1; 0: a game without chance
     branching: int | None = None  # most moves or outcomes in one position; default: as many as there are
     score_range: tuple[float, float] = (-1.0, 1.0)
-    # rules
-    start: Function
-    turn: Function
-    legal: Function
-    play: Function
-    score: Function
-    cells: Function
-    odds: Function | None = None
-    planes: Function | None = None
-    num_planes: int | None = None  # with `planes`: how many it writes
-    heuristic: Function | None = None
-    sample: Function | None = None
-    policy: Function | None = None  # a legal move such as a sensible player might make, for playouts
-    noisy: Function | None = None  # whether a move is worth searching past the horizon (captures, checks, pushes)
-    key: Function | None = None  # 64 bits that tell positions apart, for a game that keeps them; else they are hashed
-    owners: Function | None = None  # when the game is over: the seat that owns each cell, -1 for nobody
+    num_planes: int | None = None  # with the rule `planes`: how many it writes
     # notation and interaction; by default move i places on cell i
-    path: Callable[[int], Path] | None = None
+    path: Callable[[int], Path | None] | None = None  # what a person clicks; None: nobody can make this move by hand
     move_name: Callable[[int], str] | None = None
-    outcome_path: Callable[[int], Path] | None = None
+    outcome_path: Callable[[int], Path | None] | None = None
     outcome_name: Callable[[int], str] | None = None
+    words: Mapping[str, str] = field(default_factory=dict)  # a word in a path -> what its button says
+    # symmetries and alphabets
     keeps: Sequence[str] | None = None  # names of the symmetries of the board that the rules keep; None: all
     swaps: Sequence[str] = ()  # names of those that the rules keep if the two seats are exchanged too
-    views: Any = (
-        None  # [seat, move] -> the move's number as that seat sees it, where `planes` turn the board to the mover
-    )
+    more_symmetries: Callable[[Game], Iterable[Symmetry]] | None = None  # that geometry does not show
+    turned: Sequence[Sequence[int]] | None = None  # [seat][cell] -> where `planes` show it to that seat; None: there
+    alphabets: Sequence[Sequence[int]] | None = None  # [cell] -> the values it can have; None: any
+    # for people
+    seat_names: Sequence[str] = ()  # default: the text of the seat's piece, else "seat 0"
+    tallies: Sequence[str] = ()  # what the rule `tally` counts, such as "discs"
+    endings: Sequence[str] = ()  # how a game can end, such as "checkmate"; the rule `ending` says which
+    refusals: Sequence[str] = ()  # why `setup` may refuse: it returns 0, or 1 + the place in this list
+    write: Callable[[tuple[int, ...], int], str] | None = None  # (cells, turn) -> a position as text
+    read: Callable[[str], tuple[Sequence[int], int]] | None = None  # its inverse; may raise BadParameter
     # filled in when the game is made through its registered function
     name: str = "game"
     title: str = ""
     params: dict[str, Any] = field(default_factory=dict)
     id: str = ""  # canonical expression, parameters that differ from the defaults included
+    help: str = ""  # the rules for people; default: the function's docstring
+    parameters: Sequence[Parameter] = ()  # what the function declares about its arguments
+
+    # the rules, by name
+    start: Function = field(init=False)
+    turn: Function = field(init=False)
+    legal: Function = field(init=False)
+    play: Function = field(init=False)
+    score: Function = field(init=False)
+    cells: Function = field(init=False)
+    odds: Function | None = field(init=False)
+    planes: Function | None = field(init=False)  # what a net sees; a default is derived from `cells`
+    heuristic: Function | None = field(init=False)
+    sample: Function | None = field(init=False)  # a random move or outcome, without listing them all
+    policy: Function | None = field(init=False)  # a legal move such as a sensible player might make, for playouts
+    noisy: Function | None = field(init=False)  # whether a move is worth searching past the horizon
+    key: Function | None = field(init=False)  # 64 bits that tell positions apart; else records are hashed
+    owners: Function | None = field(init=False)  # when the game is over: the seat that owns each cell, -1 for nobody
+    setup: Function | None = field(init=False)  # the position with these cells and turn; 0, or why not
+    tally: Function | None = field(init=False)  # [tally, seat]: numbers worth showing during a game
+    ending: Function | None = field(init=False)  # when the game is over: the place in `endings`
 
     def __post_init__(self) -> None:
+        self.rules = take_rules(self)
+        for name in CONTRACT:
+            setattr(self, name, self.rules.get(name))
+        check_declarations(self)
         fields: Any = np.dtype(self.state)
-        if fields.names is None:
-            raise RuleError(f"state must be a record (a dtype with named fields), not {fields}")
         # Whole 64-bit words, so that a search can hash a record quickly.
         layout = {
             "names": list(fields.names),
@@ -124,31 +100,21 @@ class Game:
         }
         words = np.dtype(layout, align=fields.isalignedstruct)  # type: ignore[call-overload]
         self.dtype: np.dtype[Any] = np.dtype((np.record, words))
-        self.pieces = tuple(self.pieces)
         if self.branching is None:
             self.branching = max(self.num_moves, self.num_outcomes)
-        lo, hi = self.score_range
-        for ok, problem in (
-            (self.seats >= 1, f"seats={self.seats}: a game needs at least one seat"),
-            (self.num_moves >= 1, f"num_moves={self.num_moves}: a game needs at least one move"),
-            (self.longest >= 1, f"longest={self.longest}: a game lasts at least one ply"),
-            (lo < hi, f"score_range={self.score_range}: the lowest score comes first"),
-            ((self.odds is None) == (self.num_outcomes == 0), "`odds` and `num_outcomes` belong together"),
-            ((self.planes is None) == (self.num_planes is None), "`planes` and `num_planes` belong together"),
-        ):
-            if not ok:
-                raise RuleError(problem)
-        for rule, arguments in CONTRACT.items():
-            _check_rule(rule, getattr(self, rule), arguments)
-        if self.views is not None:
-            self.views = np.ascontiguousarray(self.views, np.int32)
-            if self.views.shape != (self.seats, self.num_moves) or any(
-                not np.array_equal(np.sort(view), np.arange(self.num_moves)) for view in self.views
-            ):
-                raise RuleError("`views` must hold a permutation of the moves for every seat")
         if self.planes is None:
-            self.planes, self.num_planes = _default_planes(self)
+            self.planes, self.num_planes = default_planes(self)
+            self.default_planes = True
+        else:
+            self.default_planes = False
         self._kernels: dict[Any, Any] = {}
+
+    def changed(self, **changes: Any) -> Game:
+        """This game with other rules or declarations: `game.changed(legal=fewer, longest=20)`."""
+        rules = {name: changes.pop(name) for name in list(changes) if name in CONTRACT}
+        if self.default_planes and "planes" not in rules:
+            changes.setdefault("num_planes", None)
+        return replace(self, rules=self.rules | rules, **changes)
 
     def __repr__(self) -> str:
         return self.id or self.name
@@ -165,13 +131,23 @@ class Game:
         jit = compiling.JIT if jit is None else jit
         if (maker, jit) not in self._kernels:
             plain = cast(Any, maker(self))
-            self._kernels[maker, jit] = (
-                Kernel(plain, f"{self.name}-{maker.__name__}", self._explain) if jit else interpreted(plain)
-            )
+            self._kernels[maker, jit] = self._compiled(maker, plain) if jit else interpreted(plain)
         return cast(Function, self._kernels[maker, jit])
 
+    def tiered(self, maker: Callable[[Game], Function]) -> Function:
+        """The same kernel, interpreted until it has taken long enough to be worth compiling; for single positions."""
+        if not compiling.JIT:
+            return self.kernel(maker)
+        if (maker, "tiered") not in self._kernels:
+            plain = cast(Any, maker(self))
+            self._kernels[maker, "tiered"] = Tiered(self._compiled(maker, plain))
+        return cast(Function, self._kernels[maker, "tiered"])
+
+    def _compiled(self, maker: Callable[[Game], Function], plain: Any) -> Kernel:
+        return Kernel(plain, f"{self.name}-{maker.__name__}", self._explain)
+
     def _explain(self, error: Exception) -> None:
-        from meijin.core.diagnose import explain
+        from meijin.core.check.diagnose import explain
 
         explain(self, error)
 
@@ -190,31 +166,59 @@ class Game:
         """Whether both ends of the score range are finite."""
         return all(math.isfinite(end) for end in self.score_range)
 
+    # ---- people ----
+
+    def seat_name(self, seat: int) -> str:
+        """What a seat is called: its name, the text of its only kind of piece, or "seat 0"."""
+        if self.seat_names:
+            return self.seat_names[seat]
+        own = {piece.text for piece in self.pieces if piece.owner == seat}
+        return own.pop() if len(own) == 1 else f"seat {seat}"
+
+    def describe(self) -> dict[str, Any]:
+        """Everything a page or a drawing needs to know about the game, as plain data for JSON."""
+        from meijin.core.describe import describe
+
+        return describe(self)
+
     # ---- notation ----
 
     @cached_property
-    def paths(self) -> tuple[Path, ...]:
-        """[move] -> what a person clicks to make it."""
+    def paths(self) -> tuple[Path | None, ...]:
+        """[move] -> what a person clicks to make it; None where nobody can."""
         if self.path is None and self.num_moves > len(self.board.cells):
             raise RuleError(
                 f"{self.num_moves} moves on {len(self.board.cells)} cells: say with `path` which cells make each move"
             )
-        return tuple(self.path(m) if self.path else (m,) for m in range(self.num_moves))
+        return self._paths("path", self.path, self.num_moves)
 
     @cached_property
-    def outcome_paths(self) -> tuple[Path, ...]:
+    def outcome_paths(self) -> tuple[Path | None, ...]:
         """[outcome] -> the cells it touches, so that symmetries know where it goes."""
-        return tuple(self.outcome_path(o) if self.outcome_path else (o,) for o in range(self.num_outcomes))
+        if self.outcome_path is None and self.num_outcomes > len(self.board.cells):
+            return tuple((str(o),) for o in range(self.num_outcomes))
+        return self._paths("outcome_path", self.outcome_path, self.num_outcomes)
+
+    def _paths(self, rule: str, path: Callable[[int], Path | None] | None, count: int) -> tuple[Path | None, ...]:
+        return tuple(checked_path(rule, m, path(m)) if path else (m,) for m in range(count))
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
-        name = self.move_name or (lambda m: path_name(self.board, self.paths[m]))
-        return named_moves("move", self.num_moves, name)
+        return named_moves("move", self.num_moves, self.move_name or self._path_name(self.paths, "move_name"))
 
     @cached_property
     def outcomes(self) -> tuple[Move, ...]:
-        name = self.outcome_name or (lambda o: path_name(self.board, self.outcome_paths[o]))
+        name = self.outcome_name or self._path_name(self.outcome_paths, "outcome_name")
         return named_moves("outcome", self.num_outcomes, name)
+
+    def _path_name(self, paths: Sequence[Path | None], rule: str) -> Callable[[int], str]:
+        def name(number: int) -> str:
+            path = paths[number]
+            if path is None:
+                raise RuleError(f"number {number} has no path, so it needs a name: give `{rule}`")
+            return path_name(self.board, path)
+
+        return name
 
     @cached_property
     def _by_name(self) -> tuple[dict[str, Move], dict[str, Move]]:
@@ -229,22 +233,56 @@ class Game:
             raise IllegalMove(f"'{text}' is not {kind} of {self}{suggest(text, names)}")
         return found
 
+    # ---- symmetries ----
+
     @cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """The board's symmetries that the game keeps and its moves allow, the identity first."""
+        """The board's symmetries that the game keeps and its moves allow, then declared ones; the identity first."""
         found = self.board.symmetries
         for name in (*(self.keeps or ()), *self.swaps):
             if name not in found:
                 raise UnknownName(f"{self}: its board has no symmetry '{name}'{suggest(name, found)}")
-        same = tuple(range(self.seats)), tuple(range(len(self.pieces)))
         kept = []
         for name, cells in found.items():
             if self.keeps is None or name in self.keeps or name in self.swaps or name == "identity":
-                moves, outcomes = permuted(self.paths, cells), permuted(self.outcome_paths, cells)
-                if moves is not None and outcomes is not None:
-                    seats, values = self._exchanged if name in self.swaps else same
-                    kept.append(Symmetry(name, cells, moves, outcomes, seats, values))
+                seats, values = self._exchanged if name in self.swaps else (None, None)
+                if symmetry := self.symmetry(name, cells, seats=seats, values=values):
+                    kept.append(symmetry)
+        known = {(s.cells, s.moves, s.seats, s.values) for s in kept}
+        for symmetry in self.more_symmetries(self) if self.more_symmetries else ():
+            what = symmetry.cells, symmetry.moves, symmetry.seats, symmetry.values
+            if what not in known:
+                known.add(what)
+                kept.append(symmetry)
         return tuple(kept)
+
+    def symmetry(
+        self,
+        name: str,
+        cells: Sequence[int],
+        *,
+        moves: Sequence[int] | None = None,
+        outcomes: Sequence[int] | None = None,
+        seats: Sequence[int] | None = None,
+        values: Sequence[int] | None = None,
+    ) -> Symmetry | None:
+        """The symmetry that takes cell i to `cells[i]`; moves and outcomes follow from their paths unless given.
+
+        None when the image of some path is not a path: then the moves do not allow it.
+        """
+        cells = tuple(int(c) for c in cells)
+        moves = permuted(self.paths, cells) if moves is None else tuple(int(m) for m in moves)
+        outcomes = permuted(self.outcome_paths, cells) if outcomes is None else tuple(int(o) for o in outcomes)
+        if moves is None or outcomes is None:
+            return None
+        return Symmetry(
+            name,
+            cells,
+            moves,
+            outcomes,
+            tuple(range(self.seats)) if seats is None else tuple(seats),
+            tuple(range(len(self.pieces))) if values is None else tuple(int(v) for v in values),
+        )
 
     @cached_property
     def _exchanged(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -258,54 +296,15 @@ class Game:
             values[one], values[other] = other, one
         return (1, 0), tuple(values)
 
-
-def _check_rule(rule: str, fn: Any, arguments: tuple[str, ...]) -> None:
-    if fn is None and rule in OPTIONAL:
-        return
-    code = getattr(fn, "__code__", None)
-    if code is None:
-        raise RuleError(f"rule '{rule}' must be a plain function, not {fn!r}")
-    if code.co_argcount != len(arguments):
-        raise RuleError(
-            f"rule '{rule}' (line {code.co_firstlineno} of {code.co_filename}) takes {code.co_argcount} arguments; "
-            f"the contract is {rule}({', '.join(arguments)})"
-        )
+    @cached_property
+    def views(self) -> NDArray[np.int32] | None:
+        """[seat, move] -> the number of the move as that seat sees it; None where every seat sees the board alike."""
+        if self.turned is None:
+            return None
+        found = [permuted(self.paths, cells) for cells in self.turned]
+        if None in found:
+            raise RuleError(f"{self}: `turned` takes a move to a path that no move has")
+        return np.array(found, np.int32)
 
 
-def _default_planes(game: Game) -> tuple[Function, int]:
-    """A plane a piece, the mover's first and the other seats' in turn order, then a plane a seat: 1 for the mover's."""
-    count, seats, turn, cells = len(game.pieces) - 1, game.seats, game.turn, game.cells
-    table = np.zeros((seats, count + 1), np.int64)  # [mover, piece] -> plane
-    for mover in range(seats):
-
-        def key(value: int, mover: int = mover) -> tuple[int, int]:
-            owner = game.pieces[value].owner
-            return (seats if owner is None else (owner - mover) % seats), value
-
-        for plane, value in enumerate(sorted(range(1, count + 1), key=key)):
-            table[mover, value] = plane
-
-    num_cells = len(game.board.cells)
-
-    def planes(s: Any, out: Any) -> None:
-        mover = turn(s)
-        if mover < 0:
-            mover = 0
-        cells(s, out[0])  # the values, for a moment, in the first plane: no scratch memory on a GPU
-        for i in range(num_cells):
-            value = np.int64(out[0, i])
-            for k in range(count):
-                out[k, i] = 0.0
-            if value > 0:
-                out[table[mover, value], i] = 1.0
-            for k in range(seats):
-                out[count + k, i] = 1.0 if k == mover else 0.0
-
-    return planes, count + seats
-
-
-def check_sizes(**limits: tuple[int, int, int]) -> None:
-    """Raise for the first parameter outside its bounds: `check_sizes(width=(width, 1, 26))`."""
-    for name, (value, low, high) in limits.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise BadParameter(f"{name}={value!r}: choose a whole number from {low} to {high}")
+__all__ = ["CHANCE", "OVER", "Game", "Symmetry"]

@@ -72,16 +72,42 @@ def planes(game: Game) -> Function:
 
 
 def heuristic(game: Game) -> Function:
-    if game.heuristic is None:
-        raise ValueError(f"{game} has no heuristic")
-    return _writing(game.heuristic)
+    return _writing(_declared(game, "heuristic"))
 
 
 def owners(game: Game) -> Function:
     """Who owns each cell of a position where the game is over, int8 [cell]."""
-    if game.owners is None:
-        raise ValueError(f"{game} does not say who owns its cells")
-    return _writing(game.owners)
+    return _writing(_declared(game, "owners"))
+
+
+def setup(game: Game) -> Function:
+    """Make a record the position with these cells and turn; returns 0, or why the game refuses it."""
+    rule = _declared(game, "setup")
+
+    def kernel(states: Any, i: int, cells: Any, turn: int) -> int:
+        return rule(states[i], cells, turn)
+
+    return kernel
+
+
+def tally(game: Game) -> Function:
+    """What the game counts, float64 [tally, seat]."""
+    return _writing(_declared(game, "tally"))
+
+
+def ending(game: Game) -> Function:
+    rule = _declared(game, "ending")
+
+    def kernel(states: Any, i: int) -> int:
+        return rule(states[i])
+
+    return kernel
+
+
+def _declared(game: Game, name: str) -> Any:
+    if name not in game.rules:
+        raise ValueError(f"{game} has no rule `{name}`")
+    return game.rules[name]
 
 
 def no_odds(s: Any, moves: Any, probs: Any) -> int:

@@ -8,6 +8,7 @@ permutation of moves under a symmetry of the board follows from them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from meijin.core.boards import Board
 from meijin.core.errors import RuleError
@@ -38,6 +39,23 @@ class Move(int):
         return Move, (int(self), self.name)
 
 
+def checked_path(rule: str, number: int, path: Any) -> Path | None:
+    """What a path function returned, or an error that says what it must return."""
+    if path is None:
+        return None
+    if isinstance(path, tuple) and all(
+        (isinstance(step, int) and not isinstance(step, bool))
+        or isinstance(step, str)
+        or (isinstance(step, frozenset) and all(isinstance(cell, int) for cell in step))
+        for step in path
+    ):
+        return path
+    raise RuleError(
+        f"`{rule}` of number {number} is {path!r}; return a tuple of steps: cells, frozensets of cells, or words, "
+        "as in (3, 12) or ('pass',)"
+    )
+
+
 def path_name(board: Board, path: Path) -> str:
     """The default notation: the names of the cells in click order, with words as they are."""
     return "".join(
@@ -52,8 +70,10 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
     taken: dict[str, int] = {}
     for number in range(count):
         text = name(number)
+        if not isinstance(text, str):
+            raise RuleError(f"{kind} {number} is called {text!r}; a name must be a text")
         if not text or any(c.isspace() for c in text):
-            raise RuleError(f"{kind} {number} is called {text!r}; a name needs at least one character and no blanks")
+            raise RuleError(f"{kind} {number} is called {text!r}; a name needs at least one character and no spaces")
         if (other := taken.setdefault(text.lower(), number)) != number:
             raise RuleError(
                 f"notation clash: {kind}s {other} and {number} are both called '{text}'; "
@@ -63,14 +83,16 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
     return tuple(moves)
 
 
-def permuted(paths: Sequence[Path], cells: Sequence[int]) -> tuple[int, ...] | None:
-    """Where each path goes when cell i goes to `cells[i]`; None if some image is not a path."""
+def permuted(paths: Sequence[Path | None], cells: Sequence[int]) -> tuple[int, ...] | None:
+    """Where each path goes when cell i goes to `cells[i]`; None if some image is not a path. No path stays put."""
 
     def image(step: Step) -> Step:
         if isinstance(step, str):
             return step
         return frozenset(cells[c] for c in step) if isinstance(step, frozenset) else cells[step]
 
-    index = {path: number for number, path in enumerate(paths)}
-    images = [index.get(tuple(image(step) for step in path)) for path in paths]
+    index = {path: number for number, path in enumerate(paths) if path is not None}
+    images = [
+        number if path is None else index.get(tuple(image(step) for step in path)) for number, path in enumerate(paths)
+    ]
     return None if None in images else tuple(i for i in images if i is not None)

@@ -15,7 +15,7 @@ import pkgutil
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -102,16 +102,19 @@ class Entry(Generic[T]):
 class Registry(Generic[T]):
     """Factories by name, from this package, from entry points and from files."""
 
-    def __init__(self, kind: str, group: str, *, package: str | None = None) -> None:
-        """Make an empty registry.
+    def __init__(
+        self, kind: str, group: str, *, package: str | None = None, own: Mapping[str, str] | None = None
+    ) -> None:
+        """Make a registry.
 
-        `kind` is the word for one of its things in messages ("game"), `group` the group of entry points, and
-        `package` a package whose modules register things, each best named after the one that it registers.
-        Nothing is imported before a name is asked for.
+        `kind` is the word for one of its things in messages ("game") and `group` the group of entry points. `own` says
+        where things are, name -> "module:factory"; `package` is one whose modules register things, each best named
+        after the one that it registers. Nothing is imported before a name is asked for.
         """
         self.kind = kind
         self.group = group
         self.package = package
+        self.own = dict(own or {})
         self.broken: dict[str, str] = {}  # entry points that could not be loaded, with the reason
         self._entries: dict[str, Entry[T]] = {}
         self._waiting: list[EntryPoint] | None = None  # entry points not loaded yet; None: not looked up
@@ -141,8 +144,9 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return every known name, sorted."""
-        self._load_entry_points()
-        return sorted(self._entries)
+        self._load_entry_points(unnamed=True)
+        waiting = {point.name for point in self._unloaded()}
+        return sorted(waiting | set(self._entries))
 
     def get(self, name: str) -> Entry[T]:
         """Return the entry called `name`, or raise `UnknownName` with the closest one."""
@@ -175,9 +179,14 @@ class Registry(Generic[T]):
         """Execute a Python file and return what it registered here; see the function `load_file`."""
         return load_file(path, self)
 
-    def _load_entry_points(self, only: str | None = None) -> None:
+    def _load_entry_points(self, only: str | None = None, unnamed: bool = False) -> None:
+        """Load all that wait, those called `only`, or those whose names only loading can tell."""
         with self._loading:
-            wanted = [point for point in self._unloaded() if only in (None, point.name)]
+            wanted = [
+                point
+                for point in self._unloaded()
+                if only in (None, point.name) and not (unnamed and point.name in self.own)
+            ]
             self._waiting = [point for point in self._unloaded() if point not in wanted]
             for point in wanted:
                 before = dict(self._entries)
@@ -199,11 +208,11 @@ class Registry(Generic[T]):
     def _unloaded(self) -> list[EntryPoint]:
         """What is not loaded yet: the modules of the package, as entry points, then those of the group."""
         if self._waiting is None:
-            own: list[EntryPoint] = []
+            own = [EntryPoint(name, where, "") for name, where in self.own.items()]
             if self.package is not None:
                 modules = pkgutil.iter_modules(import_module(self.package).__path__)
                 names = sorted(module.name for module in modules if not module.name.startswith("_"))
-                own = [EntryPoint(name, f"{self.package}.{name}", "") for name in names]
+                own += [EntryPoint(name, f"{self.package}.{name}", "") for name in names]
             self._waiting = [*own, *entry_points(group=self.group)]
         return self._waiting
 

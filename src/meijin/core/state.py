@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from meijin.core import kernels
-from meijin.core.errors import IllegalMove, MeijinError
+from meijin.core.errors import BadParameter, IllegalMove, MeijinError
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.moves import Move
+from meijin.core.positions import checked_turn, checked_values, read_position, write_position
 from meijin.core.rng import Stream, choose
+
+UNKNOWN = "?"  # written for a position that only its record tells
 
 
 class State:
@@ -23,15 +27,50 @@ class State:
     """
 
     def __init__(self, game: Game, record: Any = None):
+        """The start of a game, or the position of a record. Compiled rules trust a record: pass only records that
+        rules have written, and read what people, files or pages send with `set_up`, `from_position` or `parse`."""
         self.game = game
         self._states = game.states(1)
+        self._placed: str | None = None  # how the history's first position is written; None: it is the start
         if record is None:
-            game.kernel(kernels.start)(self._states, 0)
+            game.tiered(kernels.start)(self._states, 0)
         else:
             self._states[0] = record
+            self._placed = UNKNOWN
         self._past: list[tuple[Any, Move]] = []  # (record before the move, the move)
         self._future: list[Move] = []
         self.origin: bytes = self._states.tobytes()  # the position the history starts from
+
+    @classmethod
+    def set_up(cls, game: Game, cells: Sequence[int], turn: int) -> State:
+        """The position with these values on the cells and that seat to move; an error says why there is none."""
+        if game.setup is None:
+            raise BadParameter(f"{game} cannot set up positions: it has no rule `setup`; give the moves from the start")
+        values, turn = np.array(checked_values(game, cells), np.int32), checked_turn(game, turn)
+        states = game.states(1)
+        code = int(game.tiered(kernels.setup)(states, 0, values, turn))
+        if code:
+            reason = game.refusals[code - 1] if 0 < code <= len(game.refusals) else "the rules refuse it"
+            raise BadParameter(f"{game}: this position cannot be set up: {reason}")
+        state = cls(game, states[0])
+        state._placed = write_position(game, tuple(values.tolist()), turn)
+        return state
+
+    @classmethod
+    def from_position(cls, game: Game, text: str) -> State:
+        """The position that a text of the game's own form describes, as `position` writes it."""
+        return cls.set_up(game, *read_position(game, text))
+
+    @property
+    def position(self) -> str:
+        """The position as text, without the moves that led to it; an error says why it cannot be written."""
+        if self.is_over:
+            raise BadParameter(f"{self.game}: a finished game cannot be set up; its moves can be written")
+        text = write_position(self.game, self.cells, self.turn)
+        again = State.from_position(self.game, text)
+        if (again._look, again.cells) != (self._look, self.cells):
+            raise BadParameter(f"{self.game}: this position depends on the moves before it; write those")
+        return text
 
     # ---- looking ----
 
@@ -49,7 +88,7 @@ class State:
     def _look(self) -> tuple[int, tuple[Move, ...], tuple[float, ...], tuple[float, ...]]:
         moves, probs = kernels.buffers(self.game)
         scores = np.zeros(self.game.seats)
-        turn, n = self.game.kernel(kernels.look)(self._states, 0, moves, probs, scores)
+        turn, n = self.game.tiered(kernels.look)(self._states, 0, moves, probs, scores)
         names = self.game.outcomes if turn == CHANCE else self.game.moves
         listed = tuple(names[m] for m in moves[:n].tolist())
         return int(turn), listed, tuple(probs[:n].tolist()) if turn == CHANCE else (), tuple(scores.tolist())
@@ -91,15 +130,31 @@ class State:
     def cells(self) -> tuple[int, ...]:
         """The value of every cell of the board: an index into `game.pieces`."""
         out = np.zeros(len(self.game.board.cells), np.int32)
-        self.game.kernel(kernels.cells)(self._states, 0, out)
+        self.game.tiered(kernels.cells)(self._states, 0, out)
         return tuple(out.tolist())
 
     @property
     def planes(self) -> Any:
         """The net's input from the mover's view, float32 [plane, cell]."""
         out = np.zeros((self.game.num_planes or 0, len(self.game.board.cells)), np.float32)
-        self.game.kernel(kernels.planes)(self._states, 0, out)
+        self.game.tiered(kernels.planes)(self._states, 0, out)
         return out
+
+    @property
+    def tallies(self) -> dict[str, tuple[float, ...]]:
+        """What the game counts during play, each a number per seat: {"discs": (34, 30)}; often empty."""
+        if self.game.tally is None:
+            return {}
+        out = np.zeros((len(self.game.tallies), self.game.seats))
+        self.game.tiered(kernels.tally)(self._states, 0, out)
+        return {name: tuple(row) for name, row in zip(self.game.tallies, out.tolist(), strict=True)}
+
+    @property
+    def ending(self) -> str:
+        """How the game ended, such as "checkmate"; "" while it goes on, or where the game does not say."""
+        if self.game.ending is None or not self.is_over:
+            return ""
+        return self.game.endings[self.game.tiered(kernels.ending)(self._states, 0)]
 
     @property
     def last_cells(self) -> tuple[int, ...]:
@@ -108,7 +163,7 @@ class State:
             return ()
         move = self.history[-1]
         before = State(self.game, self._past[-1][0])
-        path = (self.game.outcome_paths if before.is_chance else self.game.paths)[move]
+        path = (self.game.outcome_paths if before.is_chance else self.game.paths)[move] or ()
         exact = [step for step in path if isinstance(step, int)]
         if not exact:  # a set of cells was clicked: show those that changed
             clicked = {c for step in path if isinstance(step, frozenset) for c in step}
@@ -177,7 +232,7 @@ class State:
     def copy(self) -> State:
         """An independent state with the same history."""
         other = object.__new__(State)
-        other.game, other.origin = self.game, self.origin
+        other.game, other.origin, other._placed = self.game, self.origin, self._placed
         other._states = self.game.states(1)
         other._states[:] = self._states  # unlike numpy's `copy`, leaves the bytes between fields zero
         other._past, other._future = list(self._past), list(self._future)
@@ -187,7 +242,7 @@ class State:
 
     def _advance(self, move: Move) -> None:
         before = self._states[0].copy()
-        self.game.kernel(kernels.play)(self._states, 0, int(move))
+        self.game.tiered(kernels.play)(self._states, 0, int(move))
         self._past.append((before, move))
         self.__dict__.pop("_look", None)
 
@@ -239,30 +294,28 @@ class State:
 
     @property
     def text(self) -> str:
-        """One line that `State.parse` reads back: the game, the set-up position if any, and the moves."""
+        """One line that `State.parse` reads back: the game, the position set up in [] if any, and the moves."""
         words = [str(self.game)]
-        if self.origin != State(self.game).origin:
-            words.append(f"#{self.origin.hex()}")
+        if self._placed == UNKNOWN:
+            with suppress(BadParameter):
+                self._placed = State(self.game, np.frombuffer(self.origin, self.game.dtype)[0]).position
+        if self._placed is not None:
+            words.append(f"[{self._placed}]")
         return " ".join(words + [move.name for move in self.history])
 
     @classmethod
     def parse(cls, text: str) -> State:
-        """The state a line of `text` describes, history included."""
+        """The state a line of `text` describes, history included. The rules check all of it."""
         from meijin.core.catalogue import make
 
-        words = re.match(r"\s*([^\s(]+(?:\(.*\))?)(?:\s+#([0-9a-fA-F]+))?\s*(.*)$", text, re.DOTALL)
+        words = re.match(r"\s*([^\s(]+(?:\(.*\))?)(?:\s+\[([^\]]*)\])?\s*(.*)$", text, re.DOTALL)
         if words is None:
             raise MeijinError(f"{text!r} does not begin with a game, as in 'othello(size=6) d3 c5'")
         if words[3].startswith("("):
             raise MeijinError(f"{text!r}: the parenthesis after '{words[1]}' is not closed")
-        game, hexed, line = make(words[1]), words[2], words[3]
-        if hexed is None:
-            return cls(game).play_line(line)
-        if len(hexed) != 2 * game.dtype.itemsize:
-            raise MeijinError(
-                f"the position after '#' has {len(hexed)} hex digits; a record of {game} has {2 * game.dtype.itemsize}"
-            )
-        return _set_up(game, bytes.fromhex(hexed)).play_line(line)
+        game, placed, line = make(words[1]), words[2], words[3]
+        begun = cls(game) if placed is None else cls.from_position(game, placed)
+        return begun.play_line(line)
 
     def __str__(self) -> str:
         return self.game.board.text(self.cells, self.game.pieces, last=self.last_cells)
@@ -272,19 +325,3 @@ class State:
 
     def _repr_html_(self) -> str:
         return self.game.board.svg(self.cells, self.game.pieces, last=self.last_cells)
-
-
-def _set_up(game: Game, record: bytes) -> State:
-    """A state from a record's bytes. Compiled rules trust their record, so the plain ones look at it first."""
-    state = State(game, np.frombuffer(record, game.dtype)[0])
-    moves, probs = kernels.buffers(game)
-    values = np.zeros(len(game.board.cells), np.int32)
-    try:
-        game.kernel(kernels.look, jit=False)(state.records, 0, moves, probs, np.zeros(game.seats))
-        game.kernel(kernels.cells, jit=False)(state.records, 0, values)
-        sound = bool((values >= 0).all() and (values < len(game.pieces)).all())
-    except Exception:  # whatever a rule does with a record that no rule wrote
-        sound = False
-    if not sound:
-        raise MeijinError(f"the bytes after '#' are no position of {game}")
-    return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,14 +12,14 @@ import numpy as np
 from meijin.core import kernels
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.compile import Function
-from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.kernels import copy, playout
+from meijin.core.options import between
 from meijin.core.rng import fresh_seed, stream
 from meijin.core.state import State
-from meijin.search.clock import must_move
+from meijin.search.pace import Pace
 
-SLICE_SECONDS = 0.02  # how long a kernel runs between looks at the clock
+MOST = 2**62  # playouts, more than any limit allows
 
 
 def spread(game: Game) -> Function:
@@ -31,6 +31,7 @@ def spread(game: Game) -> Function:
         roots: Any,  # [move]
         first: int,  # the row of the first playout
         playouts: int,
+        stop: Any,  # int64 [1]: not zero when it is to return
         counts: Any,  # [row]
         totals: Any,  # [row, seat]
         rng: Any,
@@ -41,6 +42,8 @@ def spread(game: Game) -> Function:
         row = first
         s = states[1]
         for _ in range(playouts):
+            if stop[0]:
+                break
             copy(states[1:2], states[0:1])
             play(s, roots[row % roots.shape[0]])
             finish(s, rng, moves, probs)
@@ -56,7 +59,7 @@ def spread(game: Game) -> Function:
     return kernel
 
 
-class _Worker:
+class _Thread:
     """What one thread adds up: a row for each run of the ensemble and each move."""
 
     def __init__(self, state: State, ensemble: int, rng: Any):
@@ -71,26 +74,11 @@ class _Worker:
         self.scores = np.zeros(state.game.seats)
         self.row = 0
 
-    def run(self, playouts: int) -> None:
+    def run(self, playouts: int, stop: Any) -> None:
         self.row = self.game.kernel(spread)(
-            self.states, self.roots, self.row, playouts, self.counts, self.totals,
+            self.states, self.roots, self.row, playouts, stop, self.counts, self.totals,
             self.rng, self.moves, self.probs, self.scores,
         )  # fmt: skip
-
-    def work(self, playouts: int | None, deadline: float) -> None:
-        if deadline == math.inf and playouts is not None:
-            self.run(playouts)
-            return
-        done, batch = 0, 16
-        while playouts is None or done < playouts:
-            before = time.perf_counter()
-            if before >= deadline:
-                break
-            size = batch if playouts is None else min(batch, playouts - done)
-            self.run(size)
-            done += size
-            now = time.perf_counter()
-            batch = max(1, int(size / max(now - before, 1e-6) * min(SLICE_SECONDS, max(0.0, deadline - now))))
 
 
 class Flat(Agent):
@@ -99,6 +87,8 @@ class Flat(Agent):
     `ensemble`: that many independent runs share the playouts, and each votes for its best move; the mean over all
     runs decides between moves with equally many votes. `threads` make playouts at the same time.
     """
+
+    measures = ("seconds", "simulations")
 
     def __init__(
         self,
@@ -110,44 +100,47 @@ class Flat(Agent):
     ):
         if simulations is None and seconds is None:
             simulations = 1000
-        if not 1 <= ensemble <= 1000:
-            raise BadParameter(f"ensemble={ensemble!r}: choose from 1 to 1000 runs")
-        if not 1 <= threads <= 256:
-            raise BadParameter(f"threads={threads!r}: choose from 1 to 256")
+        between("ensemble", ensemble, 1, 1000)
+        between("threads", threads, 1, 256)
         self.limit = Limit(seconds, simulations)
         self.ensemble, self.threads = ensemble, threads
-        self.seed(fresh_seed() if seed is None else seed)
+        self.reseed(fresh_seed() if seed is None else seed)
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         self._rngs = [stream(seed, k) for k in range(self.threads)]
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
-        if limit.seconds is None and limit.simulations is None:  # a depth alone would never end this search
-            limit = self.limit
-        workers = [_Worker(state, self.ensemble, rng) for rng in self._rngs]
-        workers[0].run(1)  # on the first use this compiles, before the clock starts
-        began = time.perf_counter()
-        deadline = math.inf if limit.seconds is None else began + limit.seconds
-        shares: list[int | None] = [None] * self.threads
-        if limit.simulations is not None:
-            left = limit.simulations - 1
-            shares = [(left + k) // self.threads for k in range(self.threads)]
-            at = 1
-            for worker, share in zip(workers, shares, strict=True):  # each goes on where the one before will stop
-                worker.row = at % len(worker.counts)
-                at += share or 0
-        if self.threads == 1:
-            workers[0].work(shares[0], deadline)
-        else:
-            with ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(_Worker.work, workers, shares, [deadline] * self.threads))
-        return self._report(state, workers, time.perf_counter() - began)
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        threads = [_Thread(state, self.ensemble, rng) for rng in self._rngs]
+        threads[0].run(1, np.zeros(1, np.int64))  # on the first use this compiles, before the clock starts
+        done = 1
+        with Pace(self, limit.seconds, every) as pace:
+            while True:
+                self._spread(threads, (limit.simulations or MOST) - done)
+                done = sum(int(thread.counts.sum()) for thread in threads)
+                if pace.over or done >= (limit.simulations or MOST):
+                    break
+                if pace.due():
+                    yield self._report(state, threads, pace.seconds)
+                pace.resume()
+        yield self._report(state, threads, pace.seconds)
 
-    def _report(self, state: State, workers: list[_Worker], seconds: float) -> Analysis:
+    def _spread(self, threads: list[_Thread], playouts: int) -> None:
+        """So many playouts by all threads together; each goes on in turn where the one before will stop."""
+        shares = [(playouts + k) // len(threads) for k in range(len(threads))]
+        at = threads[0].row
+        for thread, share in zip(threads, shares, strict=True):
+            thread.row = at
+            at = (at + share) % len(thread.counts)
+        if len(threads) == 1:
+            threads[0].run(playouts, self.stop_flag)
+        else:
+            with ThreadPoolExecutor(len(threads)) as pool:
+                list(pool.map(_Thread.run, threads, shares, [self.stop_flag] * len(threads)))
+
+    def _report(self, state: State, threads: list[_Thread], seconds: float) -> Analysis:
         seat, moves = state.turn, state.legal_moves
-        counts = sum(worker.counts for worker in workers).reshape(self.ensemble, -1)  # type: ignore[union-attr]
-        totals = sum(worker.totals for worker in workers).reshape(self.ensemble, len(moves), -1)  # type: ignore[union-attr]
+        counts = sum(thread.counts for thread in threads).reshape(self.ensemble, -1)  # type: ignore[union-attr]
+        totals = sum(thread.totals for thread in threads).reshape(self.ensemble, len(moves), -1)  # type: ignore[union-attr]
         votes = np.zeros(len(moves), np.int64)
         for run in range(self.ensemble):
             if counts[run].any():

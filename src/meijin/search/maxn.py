@@ -1,8 +1,8 @@
 """MaxN and Expectimax: full-width search for any number of seats, with or without chance.
 
-Every position's value is a vector, one score a seat. Whoever moves takes the child best for itself, chance the mean of
-its outcomes. Depth counts the moves of seats; chance comes free. Among equal values a shorter win and a longer loss
-are better, and then the first move.
+Every position's value is a vector, one score per seat. Whoever moves takes the child best for itself; chance takes the
+mean of its outcomes. Depth counts the moves of seats; chance comes free. Among equal values a shorter win and a longer
+loss are better, and then the first move.
 
 The table is never cleared: an entry holds for its position and depth whatever came before.
 """
@@ -10,7 +10,7 @@ The table is never cleared: an entry holds for its position and depth whatever c
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +18,12 @@ import numpy as np
 from meijin.core import kernels
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.compile import Function
-from meijin.core.errors import BadParameter
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds
+from meijin.core.options import between
 from meijin.core.state import State
-from meijin.search.clock import Clock, must_move
 from meijin.search.hashing import keyer, table_size, words
+from meijin.search.pace import Pace
 
 
 class Work(NamedTuple):
@@ -41,9 +41,10 @@ class Work(NamedTuple):
     stop: Any  # [1]: set by a clock
 
 
-NODES, STOPPED = 0, 1  # slots of `info`
-CLOCK, ROOM = 1, 2  # why it stopped: time is up, or a line had more plies than there was room for
+NODES, STOPPED, MOST_NODES = 0, 1, 2  # slots of `info`; the last: after so many the search stops
+LIMIT, ROOM = 1, 2  # why it stopped: a limit, or a line had more plies than there was room for
 MAX_DEPTH = 200
+NO_LIMIT = 2**62  # of nodes
 
 
 def slot_dtype(seats: int) -> np.dtype[Any]:
@@ -68,8 +69,8 @@ def searcher(game: Game) -> Function:
 
     def search(w: Any, ply: int, depth: int) -> int:
         w.info[NODES] += 1
-        if w.info[NODES] & 1023 == 0 and w.stop[0] != 0:
-            w.info[STOPPED] = CLOCK
+        if w.info[NODES] >= w.info[MOST_NODES] or (w.info[NODES] & 1023 == 0 and w.stop[0] != 0):
+            w.info[STOPPED] = LIMIT
         if w.info[STOPPED] != 0:
             return -1
         s = w.states[ply]
@@ -191,12 +192,13 @@ class MaxN(Agent):
     """Full-width search to a depth, for any game: MaxN, and Expectimax where there is chance."""
 
     deterministic = True
+    measures = ("seconds", "depth", "nodes")
 
     def __init__(self, depth: int | None = None, seconds: float | None = None, table_mb: float = 64):
         if depth is None and seconds is None:
             depth = 3
-        if depth is not None and not 1 <= depth <= MAX_DEPTH:
-            raise BadParameter(f"depth={depth!r}: choose from 1 to {MAX_DEPTH} plies")
+        if depth is not None:
+            between("depth", depth, 1, MAX_DEPTH)
         self.limit = Limit(seconds=seconds, depth=depth)
         self.table_mb = table_mb
         table_size(table_mb, 8)  # complains about a size that makes no sense
@@ -221,74 +223,87 @@ class MaxN(Agent):
                     np.zeros((plies, len(moves)), np.int32),
                     np.zeros((plies, len(probs))),
                     np.zeros(table_size(self.table_mb, dtype.itemsize), dtype) if table is None else table,
-                    np.zeros(2, np.int64),
-                    np.zeros(1, np.int64),
+                    np.zeros(3, np.int64),
+                    self.stop_flag,
                 ),
             )
         return self._work[1]
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        must_move(state)
-        if limit.seconds is None and limit.depth is None:  # simulations alone would never end this search
-            limit = self.limit
-        game, seat = state.game, state.turn
+    def reseed(self, seed: int) -> None:
+        self._work = None
+
+    def release(self) -> None:
+        self._work = None
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        game = state.game
         deepest = min(limit.depth or MAX_DEPTH, MAX_DEPTH, game.longest)
         moves = np.array(state.legal_moves, np.int32)
-        stop, nodes = np.zeros(1, np.int64), 0
+        nodes = 0
 
-        def look(depth: int) -> Found | None:
-            """None: the time was over first."""
-            nonlocal nodes
-            count, plies = len(moves), (2 * depth if game.chance else depth) + 2
-            found = Found(
+        def nothing(depth: int) -> Found:
+            count = len(moves)
+            return Found(
                 np.zeros((count, game.seats)), np.zeros(count), np.zeros(count, np.int64), np.full((count, depth), -1)
             )
+
+        def look(depth: int) -> Found | None:
+            """None: it was told to stop first."""
+            nonlocal nodes
+            found, plies = nothing(depth), (2 * depth if game.chance else depth) + 2
             while True:
-                work = self._prepare(game, plies)._replace(stop=stop)
+                work = self._prepare(game, plies)
                 work.states[0] = state.record
-                work.info[:] = 0
+                work.info[:] = 0, 0, NO_LIMIT if depth == 1 else max(1, (limit.nodes or NO_LIMIT) - nodes)
                 game.kernel(root)(work, np.int64(depth), moves, *found)
                 nodes += int(work.info[NODES])
                 if work.info[STOPPED] != ROOM:
                     return None if work.info[STOPPED] else found
                 plies *= 2  # a game with many chance outcomes in a row
 
-        found = look(1)  # on the first use this compiles, before the clock starts
-        assert found is not None
-        depth, began = 1, time.perf_counter()
-        with Clock(limit.seconds, stop):
-            for deeper in range(2, deepest + 1) if limit.seconds is not None else range(deepest, deepest + 1):
-                if deeper == 1 or found.exact.all():
+        found = look(1) or nothing(1)  # on the first use this compiles, before the clock starts
+        depth = 1
+        deepening = limit.seconds is not None or limit.nodes is not None or every < math.inf
+        with Pace(self, limit.seconds, every, reports=False) as pace:
+            for deeper in range(2, deepest + 1) if deepening else range(deepest, deepest + 1):
+                if deeper == 1 or found.exact.all() or pace.over:
                     break
                 deep = look(deeper)
                 if deep is None:
                     break
                 found, depth = deep, deeper
-        middle = sum(game.score_range) / 2 if game.bounded else math.inf
+                if pace.due():
+                    yield _report(state, moves, found, nodes, depth, pace.seconds)
+        yield _report(state, moves, found, nodes, depth, pace.seconds)
 
-        def rank(i: int) -> tuple[float, float, int]:
-            value, length = found.values[i, seat], found.lengths[i]
-            return -value, length if value > middle else -length if value < middle else 0.0, i
 
-        infos = []
-        for i in sorted(range(len(moves)), key=rank):
-            line = [int(moves[i]), *(m for m in found.lines[i].tolist() if m >= 0)]
-            infos.append(
-                MoveInfo(
-                    game.moves[moves[i]],
-                    value=tuple(found.values[i].tolist()),
-                    proven=bool(found.exact[i]),
-                    pv=tuple(game.moves[m] for m in line),
-                )
+def _report(state: State, moves: Any, found: Found, nodes: int, depth: int, seconds: float) -> Analysis:
+    game, seat = state.game, state.turn
+    middle = sum(game.score_range) / 2 if game.bounded else math.inf
+
+    def rank(i: int) -> tuple[float, float, int]:
+        value, length = found.values[i, seat], found.lengths[i]
+        return -value, length if value > middle else -length if value < middle else 0.0, i
+
+    infos = []
+    for i in sorted(range(len(moves)), key=rank):
+        line = [int(moves[i]), *(m for m in found.lines[i].tolist() if m >= 0)]
+        infos.append(
+            MoveInfo(
+                game.moves[moves[i]],
+                value=tuple(found.values[i].tolist()),
+                proven=bool(found.exact[i]),
+                pv=tuple(game.moves[m] for m in line),
             )
-        best = infos[0]
-        won = best.proven and best.value is not None and best.value[seat] >= game.score_range[1]
-        return Analysis(
-            turn=seat,
-            moves=tuple(infos),
-            value=best.value,
-            proven=bool(won or found.exact.all()),
-            nodes=nodes,
-            depth=depth,
-            seconds=time.perf_counter() - began,
         )
+    best = infos[0]
+    won = best.proven and best.value is not None and best.value[seat] >= game.score_range[1]
+    return Analysis(
+        turn=seat,
+        moves=tuple(infos),
+        value=best.value,
+        proven=bool(won or found.exact.all()),
+        nodes=nodes,
+        depth=depth,
+        seconds=seconds,
+    )

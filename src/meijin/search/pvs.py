@@ -26,7 +26,12 @@ PROVEN = WIN - 100_000  # values beyond it are wins
 INFINITE = WIN + 1
 
 EXACT, LOWER, UPPER = 0, 1, 2  # what a table entry's value is
-NODES, STOPPED, HORIZON = 0, 1, 2  # slots of `info`; the last says whether an estimate was asked for
+# Slots of `info`.
+NODES = 0
+STOPPED = 1
+HORIZON = 2  # whether an estimate was asked for
+MOST_NODES = 3  # after so many the search stops
+INFO_SIZE = 4
 MOST_HISTORY = 1 << 34  # below the ranks that other reasons give
 
 SLOT = np.dtype(
@@ -99,7 +104,7 @@ def next_best(moves: Any, ranks: Any, i: int, n: int) -> Any:
 def tick(w: Any) -> bool:
     """Count a node; True when the search must stop."""
     w.info[NODES] += 1
-    if w.info[NODES] & 1023 == 0 and w.stop[0] != 0:
+    if w.info[NODES] >= w.info[MOST_NODES] or (w.info[NODES] & 1023 == 0 and w.stop[0] != 0):
         w.info[STOPPED] = 1
     return w.info[STOPPED] != 0
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from meijin.learning.classic.nets import PolicyNet, ValueNet, one_thread
 
-#: (inputs [row, channel, cell], legal [row, move], generator) -> a legal move a row
+#: (inputs [row, channel, cell], legal [row, move], generator) -> one legal move per row
 Choice = Callable[[Any, Any, np.random.Generator], NDArray[np.int64]]
 
 
 def draw(probs: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """A column a row, drawn by the row's probabilities. One of probability 0 is never drawn."""
+    """One column per row, drawn by the row's probabilities. One of probability 0 is never drawn."""
     sums = np.cumsum(probs, 1, dtype=np.float64)
     # Scaled by the sum itself, and strictly below it: rounding cannot lead past the last column with a probability.
     mark = rng.random(len(probs)) * sums[:, -1]
@@ -43,7 +43,7 @@ def rewards(net: ValueNet, inputs: Any) -> NDArray[np.float32]:
 
 
 def chooser(net: PolicyNet | ValueNet, epsilon: float = 0.1) -> Choice:
-    """A policy net's moves are sampled; a value net plays its best move, but a random one in `epsilon` of cases."""
+    """A policy net's moves are sampled. A value net plays its best move, or with probability `epsilon` a random one."""
     if isinstance(net, PolicyNet):
         return lambda inputs, legal, rng: draw(probabilities(net, inputs, legal), rng)
 

@@ -1,4 +1,4 @@
-"""Many positions at once: what a net sees of them, and playing on in them.
+"""What a net sees of many positions at once, and playing on in them.
 
 A position is seen as the game's planes (pieces from the mover's view, and so on), then a plane of the empty cells and
 one of the cells that legal moves touch. For tic-tac-toe that holds the report's three channels (mover, opponent,
@@ -48,7 +48,7 @@ def encode(game: Game) -> Function:
 
 
 def settle(game: Game) -> Function:
-    """`settle(s, rng, moves, probs)`: let chance move until a seat is to move or the game is over; whose turn it is."""
+    """`settle(s, rng, moves, probs)`: let chance move until a seat is to move or the game is over; returns the turn."""
     turn, play, odds = game.turn, game.play, game.odds or no_odds
 
     def run(s: Any, rng: Any, moves: Any, probs: Any) -> Any:
@@ -91,7 +91,7 @@ def advance(game: Game) -> Function:
 
 
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays of records one after the other. numpy's `concatenate` would drop the bytes that pad a record."""
+    """Concatenate arrays of records. numpy's `concatenate` would drop the bytes that pad a record."""
     states = np.zeros(sum(map(len, parts)), parts[0].dtype)
     at = 0
     for part in parts:
@@ -113,7 +113,7 @@ class Encoder:
         self.cells = len(game.board.cells)
         self.channels = (game.num_planes or 0) + 2
         touched = [
-            sorted({c for step in path if not isinstance(step, str) for c in _cells(step)}) for path in game.paths
+            sorted({c for step in path or () if not isinstance(step, str) for c in _cells(step)}) for path in game.paths
         ]
         self._offsets = np.cumsum([0, *map(len, touched)]).astype(np.int64)
         self._touched = np.array([cell for cells in touched for cell in cells], np.int64)
@@ -129,18 +129,18 @@ class Encoder:
         return inputs, legal
 
     def scaled(self, scores: Any) -> Any:
-        """Scores as -1..1."""
+        """Scores scaled to -1..1."""
         low, high = self.game.score_range
         return (2.0 * np.asarray(scores, np.float64) - low - high) / (high - low)
 
     def scores(self, scaled: Any) -> Any:
-        """The way back from -1..1; what a net says beyond the bounds counts as the bound."""
+        """The inverse of `scaled`; what a net says beyond the bounds counts as the bound."""
         low, high = self.game.score_range
         return (np.clip(scaled, -1.0, 1.0) * (high - low) + low + high) / 2.0
 
 
-class Table:
-    """Many games of the same kind that go on at the same time, each in its own record."""
+class ParallelGames:
+    """Many games played at the same time, each in its own record."""
 
     def __init__(self, game: Game, games: int, seed: int):
         self.game = game

@@ -22,19 +22,19 @@ from meijin.search.solvers import solver_for
 
 @dataclass(frozen=True)
 class Examples:
-    """A row a position. States are copies of their own."""
+    """One row per position. States are copies."""
 
     states: NDArray[Any]  # [row]
     policy: NDArray[np.float32]  # [row, move] the probabilities to learn
     rewards: NDArray[np.float32]  # [row, move, seat] scaled to -1..1, the mover's seat first
-    known: NDArray[np.bool_]  # [row, move] whether there is such a reward
+    known: NDArray[np.bool_]  # [row, move] whether the reward is known
 
     def __len__(self) -> int:
         return len(self.states)
 
 
 def all_positions(game: Game, most: int) -> NDArray[Any] | None:
-    """Every position in which a seat is to move, once, or None where there are more than `most`."""
+    """Every position in which a seat is to move, once; None if there are more than `most`."""
     begun = State(game)
     seen, waiting, kept = {begun.origin}, [begun], []
     while waiting:
@@ -61,7 +61,7 @@ def random_positions(game: Game, count: int, seed: int) -> NDArray[Any]:
     moves, probs = kernels.buffers(game)
     walk = game.kernel(kernels.random_walks)
     found: dict[bytes, NDArray[Any]] = {}
-    # Lengths of whole games, so that the stages are drawn as games have them.
+    # Lengths of whole games, so that all stages are drawn as often as games reach them.
     lengths = [_length(game, seed, k) for k in range(20)]
     for attempt in range(20 * count):
         if len(found) == count:
@@ -90,7 +90,7 @@ def positions(game: Game, most: int, seed: int) -> NDArray[Any]:
 
 
 def exact(game: Game, states: NDArray[Any], alpha: float, on_row: Callable[[int], None] = lambda row: None) -> Examples:
-    """What a solver says of the positions.
+    """A solver's answers to the positions.
 
     A move's reward is e * alpha ** (length - move), as in matches: e is the score with best play, and length - move
     the plies to the end, this move included (as far as the solver knows them). The moves with the highest reward for
@@ -115,7 +115,7 @@ def exact(game: Game, states: NDArray[Any], alpha: float, on_row: Callable[[int]
 def searched(
     game: Game, states: NDArray[Any], simulations: int, seed: int, on_row: Callable[[int], None] = lambda row: None
 ) -> Examples:
-    """What tree search finds: its visits as probabilities, and the mean score of each move that it visited."""
+    """Tree search's answers: its visits as probabilities, and the mean score of each visited move."""
     encoder, number = Encoder(game), iter(range(len(states)))
 
     def row(state: State) -> tuple[dict[int, Any], dict[int, float]]:

@@ -14,8 +14,8 @@ from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.learning.classic.config import ClassicConfig
 from meijin.learning.classic.encoding import Encoder
+from meijin.learning.classic.episodes import Moves
 from meijin.learning.classic.examples import Examples
-from meijin.learning.classic.matches import Moves
 from meijin.learning.classic.nets import PolicyNet, ValueNet
 
 Net = PolicyNet | ValueNet
@@ -29,10 +29,10 @@ def make_optimizer(net: Net, config: ClassicConfig) -> torch.optim.Optimizer:
 
 
 def example_loss(game: Game, net: Net, examples: Examples) -> Loss:
-    """Cross-entropy with the probabilities to learn, or the mean squared error of the rewards that are known.
+    """Cross-entropy with the probabilities to learn, or the mean squared error of the known rewards.
 
     The report multiplies -log p of the best move with that move's reward, which teaches nothing in drawn positions and
-    the opposite in lost ones: here every position counts as a win does there.
+    the opposite in lost ones: here every position counts like a win there.
     """
     inputs, legal = map(torch.from_numpy, Encoder(game)(examples.states))
     if isinstance(net, PolicyNet):
@@ -64,7 +64,7 @@ def move_loss(game: Game, net: Net, moves: Moves, baseline: bool = False, entrop
             reward = rewards[rows, 0]
             chosen = logs.gather(1, made[rows, None]).squeeze(1)
             loss = -(chosen * (reward - reward.mean() if baseline else reward)).mean()
-            return loss + entropy * _expected(logs, logs.exp()).mean()  # what is expected of log p: minus the entropy
+            return loss + entropy * _expected(logs, logs.exp()).mean()  # the expectation of log p is minus the entropy
 
         return reinforce
 
@@ -76,27 +76,41 @@ def move_loss(game: Game, net: Net, moves: Moves, baseline: bool = False, entrop
 
 
 def fit(
-    loss: Loss, count: int, optimizer: torch.optim.Optimizer, config: ClassicConfig, seed: tuple[int, ...]
-) -> list[float]:
-    """Train for the config's epochs; the mean loss of each. Rows come in a new order every epoch."""
+    loss: Loss,
+    count: int,
+    optimizer: torch.optim.Optimizer,
+    config: ClassicConfig,
+    seed: tuple[int, ...],
+    on_slice: Callable[[int, int], bool] = lambda done, total: True,
+) -> tuple[list[float], int]:
+    """Train for the config's epochs; the mean loss of each, and the steps made. Every epoch has its own order.
+
+    `on_slice(done, total)`, in epochs, is called between steps; once it says no, no more steps are made.
+    """
     rng = np.random.default_rng(seed)
     means: list[float] = []
-    for _ in range(config.epochs):
-        total, steps = torch.zeros(()), 0
-        for rows in _batches(rng, count, config.batch):
+    steps = 0
+    for epoch in range(config.epochs):
+        total, rows = torch.zeros(()), 0
+        for batch in _batches(rng, count, config.batch):
+            if not on_slice(epoch, config.epochs):
+                break
             optimizer.zero_grad(set_to_none=True)
-            value = loss(rows)
+            value = loss(batch)
             value.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-            total += value.detach() * len(rows)
-            steps += len(rows)
-        means.append(float(total) / max(steps, 1))
-        if not math.isfinite(means[-1]):
+            total += value.detach() * len(batch)
+            rows, steps = rows + len(batch), steps + 1
+        if rows:
+            means.append(float(total) / rows)
+        if rows and not math.isfinite(means[-1]):
             raise MeijinError(
-                f"the loss became {means[-1]} in epoch {len(means)}: the weights ran away; "
+                f"the loss became {means[-1]} in epoch {len(means)}: training diverged; "
                 f"lower learning_rate (now {config.rate:g}) or epochs (now {config.epochs})"
             )
-    return means
+        if rows < count:
+            break
+    return means, steps
 
 
 def _batches(rng: np.random.Generator, count: int, size: int) -> Iterator[Tensor]:
@@ -106,12 +120,12 @@ def _batches(rng: np.random.Generator, count: int, size: int) -> Iterator[Tensor
 
 
 def _expected(logs: Tensor, probs: Tensor) -> Tensor:
-    """[row]: the sum of probability times logarithm; where the probability is 0 so is the product."""
+    """[row]: the sum of probability times logarithm; a product with probability 0 is 0."""
     return (probs * logs.where(probs > 0, 0.0)).sum(1)
 
 
 def agreement(game: Game, net: Net, examples: Examples) -> tuple[float, float]:
-    """Shares of the positions in which the net's favourite move is one of the best, and in which it keeps the score."""
+    """Shares of positions in which the net's favourite move is one of the best, and in which it keeps the score."""
     inputs, legal = map(torch.from_numpy, Encoder(game)(examples.states))
     with torch.inference_mode():
         liked: Any = net(inputs, legal) if isinstance(net, PolicyNet) else net(inputs)[:, :, 0]

@@ -1,4 +1,4 @@
-"""The two nets. Both look at a board through one convolution and decide with one linear layer.
+"""The two nets. Both see the board through one convolution and decide with one linear layer.
 
 The policy net: convolution, linear without bias, illegal moves masked; a softmax of what is left gives probabilities.
 Without a ReLU (the report's net has none) that is a linear function of the input, with the limits this brings.
@@ -18,8 +18,8 @@ from meijin.core.game import Game
 from meijin.learning.classic.encoding import Encoder
 
 
-class Board(nn.Module):
-    """Features of a position: a convolution where the board is a grid, else a dense layer of as many features.
+class BoardFeatures(nn.Module):
+    """Features of a position: a convolution if the board is a grid, else a dense layer with as many features.
 
     Cells beside the grid (pieces in hand) go past the convolution as they are.
     """
@@ -59,12 +59,12 @@ class Board(nn.Module):
         return out
 
 
-class Net(nn.Module):
-    """What both nets share: the board, perhaps a ReLU, and the linear layer."""
+class ClassicNet(nn.Module):
+    """What both nets share: the board, an optional ReLU, and the linear layer."""
 
     def __init__(self, game: Game, outputs: int, features: int, kernel: int, relu: bool, bias: bool):
         super().__init__()
-        self.board = Board(game, features, kernel)
+        self.board = BoardFeatures(game, features, kernel)
         self.relu = relu
         self.decide = nn.Linear(self.board.out_features, outputs, bias=bias)
 
@@ -74,7 +74,7 @@ class Net(nn.Module):
         return out
 
 
-class PolicyNet(Net):
+class PolicyNet(ClassicNet):
     """A logit for every move."""
 
     def __init__(self, game: Game, features: int = 20, kernel: int = 3, relu: bool = False):
@@ -82,12 +82,12 @@ class PolicyNet(Net):
 
     def forward(self, inputs: Tensor, legal: Tensor) -> Tensor:
         """The logarithm of every move's probability: [row, move]; minus infinity for illegal ones."""
-        # The report gives illegal moves -1000, which a logit of -1100 beats; minus infinity nothing beats.
+        # The report gives illegal moves -1000, which a logit of -1100 loses to; nothing loses to minus infinity.
         logits = self.raw(inputs).masked_fill(~legal, -torch.inf)
         return torch.log_softmax(logits, 1)
 
 
-class ValueNet(Net):
+class ValueNet(ClassicNet):
     """A reward for every move and seat; seats count from the mover on, so that its own reward is entry 0."""
 
     def __init__(self, game: Game, features: int = 20, kernel: int = 3, relu: bool = True):
@@ -95,7 +95,7 @@ class ValueNet(Net):
         self.shape = game.num_moves, game.seats
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """[row, move, seat], seats relative to the mover; illegal moves have values without a meaning."""
+        """[row, move, seat], seats relative to the mover; the values of illegal moves mean nothing."""
         return self.raw(inputs).view(-1, *self.shape)
 
 
@@ -107,7 +107,7 @@ def build(game: Game, shape: dict[str, Any]) -> PolicyNet | ValueNet:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Nets this small gain nothing from more threads, and lose a factor of ten where other work wants the cores."""
+    """Nets this small gain nothing from more threads, and lose a factor of ten if other work wants the cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,1 +1,1 @@
-"""AlphaZero for any game: nets, inference, checkpoints and the loop that trains them."""
+"""AlphaZero for any game: nets, inference, self-play, and the learner; `meijin.training` runs them."""

@@ -1,26 +1,24 @@
-"""Running a net quickly: batch norm folded into the convolutions, low precision, and memory that stays in place.
+"""Running a net with PyTorch, mostly on a GPU: batch norms folded into the convolutions, low precision, CUDA graphs.
 
-An `Evaluator` owns an input and two outputs of a fixed batch. Self-play writes planes into `x`, calls `run` and reads
-`logits` and `values`; `load` copies a net's newer weights in without moving anything, so that CUDA graphs
-and arrays that others hold onto stay valid.
-
-On a CPU give each thread an `Evaluator` of its own with `threads=1`: PyTorch's threads wait for each other in every
-layer, which costs a little when the cores are idle and most of the speed when they are shared.
+On a CPU `meijin.learning.nets` is faster; this serves other precisions there. Give each thread an evaluator of its own
+with `threads=1`: PyTorch's threads wait for each other in every layer, which costs a little when the cores are idle and
+most of the speed when they are shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from meijin.core.errors import BadParameter, MeijinError, NoDevice
+from meijin.learning.nets.evaluator import Evaluator, Floats, check_batch
+from meijin.learning.nets.weights import HasWeights, Weights
 from meijin.learning.zero.nets import Net, Unit, relu
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -124,25 +122,21 @@ def cpu_dtype() -> torch.dtype:
     return torch.float32
 
 
-class Evaluator:
-    """A net ready to evaluate up to `batch` positions at a time.
-
-    `x` [batch, plane, cell], `logits` [batch, move] and `values` [batch, seat] are float32 tensors that never move;
-    on a CPU `arrays` gives them as NumPy arrays, on a GPU they have `__cuda_array_interface__`.
-    """
+class TorchEvaluator(Evaluator):
+    """Its `x`, `logits` and `values` are tensors; on a GPU they have `__cuda_array_interface__`."""
 
     def __init__(
         self,
-        net: Net,
+        net: HasWeights,
         batch: int,
         *,
         device: str | torch.device = "cpu",
-        dtype: str | torch.dtype | None = None,  # None: float16 on a GPU; on a CPU what it is fastest at
+        dtype: str | torch.dtype | None = None,  # None: float16 on a GPU; on a CPU what PyTorch is fastest at
         graph: bool = True,  # on a GPU: record the whole net once, then launch it with one call
         threads: int | None = None,  # on a CPU: PyTorch's threads while `run` lasts; None: leave them as they are
     ):
-        if batch < 1:
-            raise BadParameter(f"batch={batch}: an evaluator needs room for at least one position")
+        check_batch(batch)
+        net = _torch(net)
         self.game, self.batch, self.threads = net.game, batch, threads
         self.device = torch.device(device)
         cuda = self.device.type == "cuda"
@@ -164,7 +158,7 @@ class Evaluator:
                 self._record()
         except torch.OutOfMemoryError as error:
             raise MeijinError(
-                f"the GPU has not enough memory for a net of {net.num_weights:,} weights with batch={batch}; "
+                f"the GPU does not have enough memory for a net of {net.num_weights:,} weights with batch={batch}; "
                 f"choose a smaller batch ({str(error).splitlines()[0]})"
             ) from None
 
@@ -187,28 +181,31 @@ class Evaluator:
         self._step(self.batch if count is None else count)
 
     @property
-    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """`x`, `logits` and `values` as NumPy arrays on the same memory; on a CPU only."""
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
         return self.x.numpy(), self.logits.numpy(), self.values.numpy()
 
-    def load(self, net: Net) -> None:
-        """Take over a net's weights for all runs to come."""
-        self.inference.load(net)
+    def load(self, net: HasWeights) -> None:
+        self.inference.load(_torch(net))
 
-    def __call__(self, planes: NDArray[np.float32] | Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Logits and values of any number of positions, for those who need no speed."""
+    def __call__(self, planes: Any) -> tuple[Floats, Floats]:
+        if self.device.type == "cpu":
+            return super().__call__(planes)
         logits, values = [], []
-        for part in batches(torch.as_tensor(planes), self.batch):
+        planes = torch.as_tensor(planes)
+        for at in range(0, max(1, len(planes)), self.batch):
+            part = planes[at : at + self.batch]
             self.x[: len(part)].copy_(part)
             self.run(len(part))
-            logits.append(self.logits[: len(part)].cpu().numpy().copy())
-            values.append(self.values[: len(part)].cpu().numpy().copy())
+            logits.append(self.logits[: len(part)].cpu().numpy())
+            values.append(self.values[: len(part)].cpu().numpy())
         return np.concatenate(logits), np.concatenate(values)
 
 
-def batches(planes: Tensor, size: int) -> Iterator[Tensor]:
-    for at in range(0, max(1, len(planes)), size):
-        yield planes[at : at + size]
+def _torch(net: HasWeights) -> Net:
+    if isinstance(net, Weights):
+        return Net.of(net)
+    assert isinstance(net, Net)
+    return net
 
 
 def make_current(device: str) -> None:

@@ -1,10 +1,10 @@
-"""The learner: a net, its optimiser, and one step after another on positions of self-play."""
+"""The learner: a net, its optimizer, and training steps on positions of self-play."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -12,23 +12,24 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from meijin.core.errors import MeijinError
-from meijin.learning.zero.config import Training
+from meijin.learning.zero.config import TrainingConfig
 from meijin.learning.zero.inference import cpu_dtype
 from meijin.learning.zero.nets import Net, Outputs
 from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker
 from meijin.search.forest.scale import LEAST_SPREAD
 
 MOMENTS = {"adamw": {"step", "exp_avg", "exp_avg_sq"}, "sgd": {"momentum_buffer"}}  # what they keep of each weight
+GPU_SLICE = 16  # steps that are queued on a GPU before it is waited for
 
 
 class Diverged(MeijinError):
-    """The loss is no number any more."""
+    """The loss is infinite or not a number."""
 
 
 class Learner:
     """Trains a net. `averaged` is the net to play with: the running mean of the weights, or the net itself."""
 
-    def __init__(self, net: Net, config: Training, device: str | torch.device = "cpu"):
+    def __init__(self, net: Net, config: TrainingConfig, device: str | torch.device = "cpu"):
         self.config, self.device = config, torch.device(device)
         self.net = net.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.net).eval() if config.ema else self.net
@@ -37,7 +38,7 @@ class Learner:
         self.unpack, self.symmetries = Unpacker(net.game, device), Symmetries(net.game, device)
         self.forward: Any = torch.compile(self.net.outputs) if config.compiled else self.net.outputs
         self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
-        self.lists_all = True  # whether positions list every legal move: then the others need no unlearning
+        self.lists_all = True  # whether positions list every legal move, so that others need not be unlearned
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
 
     def _optimizer(self) -> torch.optim.Optimizer:
@@ -69,9 +70,10 @@ class Learner:
         owners = batch.owners if self.net.config.ownership or self.net.config.score else None
         if config.symmetries and self.symmetries.count > 1:
             which = torch.randint(self.symmetries.count, (len(batch),), device=self.device, generator=self.generator)
-            planes, moves = self.symmetries.apply(which, planes, moves)
+            rows = self.symmetries.rows(which, batch.facts[:, 0].long())
+            planes, moves = self.symmetries.apply(rows, planes, moves)
             if owners is not None:
-                owners = self.symmetries.of_cells(which, owners)
+                owners = self.symmetries.of_cells(rows, owners)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             found = self.forward(planes)
         logits, values = found.logits.float(), found.values.float()
@@ -127,27 +129,46 @@ class Learner:
 
     @torch.no_grad()
     def _average(self) -> None:
-        # The mean of few steps would mostly be the first weights, so its memory grows with the steps.
+        # After few steps the mean would mostly be the first weights, so its memory grows with the steps.
         keep = min(self.config.ema, (1 + self.steps) / (10 + self.steps))
         mine = [t for t in self.averaged.state_dict().values() if t.is_floating_point()]
         theirs = [t for t in self.net.state_dict().values() if t.is_floating_point()]
         torch._foreach_lerp_(mine, theirs, 1.0 - keep)
 
-    def fit(self, data: Positions, steps: int, progress: float) -> dict[str, float]:
-        """So many steps; every position comes once before any comes again. Returns the mean of the measures."""
+    def fit(
+        self,
+        data: Positions,
+        steps: int,
+        progress: float | Callable[[], float],
+        on_slice: Callable[[int, int], bool] = lambda done, total: True,
+    ) -> dict[str, float]:
+        """Make so many steps; every position comes once before any comes again. Returns the means of the measures.
+
+        `progress` is the share of the run that is done, for the learning rate. `on_slice(done, total)` is called
+        between steps, on a GPU after every few; once it says no, no more steps are made.
+        """
         if not len(data) or steps < 1:
             return {}
         if self.net.value.units is not None:
             self._measure(self.target(data))
+        every = GPU_SLICE if self.device.type == "cuda" else 1
         totals: dict[str, Tensor] = {}
+        done = 0
         for batch in self._batches(data, steps):
-            for name, part in self.step(batch, progress).items():
+            if done % every == 0:
+                if self.device.type == "cuda":
+                    torch.cuda.current_stream(self.device).synchronize()  # or the clock is read ahead of the work
+                if not on_slice(done, steps):
+                    break
+            share = progress() if callable(progress) else progress
+            for name, part in self.step(batch, share).items():
                 totals[name] = totals.get(name, torch.zeros((), device=self.device)) + part
-        means = {name: float(total) / steps for name, total in totals.items()}
-        if not math.isfinite(means["loss"]):
+            done += 1
+        means = {name: float(total) / done for name, total in totals.items()}
+        if means and not math.isfinite(means["loss"]):
             raise Diverged(
-                f"the loss became {means['loss']} after {self.steps} steps; the weights of the last checkpoint are "
-                "sound. Lower `training.rate` or set `training.clip`, then resume"
+                f"the loss became {means['loss']} after {self.steps} steps; the last checkpoint is intact. "
+                "Lower `training.rate` or set `training.clip`, then resume"
             )
         return means
 
@@ -166,7 +187,7 @@ class Learner:
             yield data[order[at : at + size]]
             at += size
 
-    # ---- going on after a stop ----
+    # ---- saving and resuming ----
 
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint must hold besides the weights of `averaged`."""
@@ -181,7 +202,7 @@ class Learner:
         return found
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from `state`; the net itself has been loaded from the checkpoint already."""
+        """Continue from `state`; the net itself has already been loaded from the checkpoint."""
         self.steps = int(state["steps"])
         seen = state["generator"].to(torch.uint8).cpu()
         if len(seen) == len(self.generator.get_state()):  # a GPU's differs from a CPU's
@@ -192,10 +213,10 @@ class Learner:
         for i, parameter in enumerate(p for group in self.optimizer.param_groups for p in group["params"]):
             prefix = f"optimizer/{i}/"
             kept = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-            if set(kept) == MOMENTS[self.config.optimizer]:  # another optimiser begins anew
-                on_gpu = self.device.type == "cuda"  # where the fused optimiser wants even its count of steps
+            if set(kept) == MOMENTS[self.config.optimizer]:  # another optimizer starts afresh
+                on_gpu = self.device.type == "cuda"  # the fused optimizer wants even its step count there
                 self.optimizer.state[parameter] = {
-                    # and moments that lie in memory as their weights do
+                    # and moments with the strides of their weights
                     name: torch.empty_like(parameter).copy_(value)
                     if value.ndim
                     else value.to(self.device if on_gpu else "cpu")
@@ -204,7 +225,7 @@ class Learner:
 
 
 def _owned(found: Outputs, owners: Tensor, mover: Tensor) -> dict[str, Tensor]:
-    """The losses of ownership and score: squared errors, over the positions of games that were played to the end."""
+    """The losses of ownership and score: squared errors, over positions of games that were played to the end."""
     known = (owners[:, 0] != UNKNOWN).float()
     # 1: mine, -1: another's, 0: nobody's
     target = (owners == mover).float() - ((owners >= 0) & (owners != mover)).float()

@@ -1,86 +1,25 @@
-"""Nets: what a position is worth and which moves look good, for any game.
+"""Nets in PyTorch, which learn what a position is worth and which moves look good, for any game.
 
-`net(planes)` takes what the game's `planes` rule writes, float [batch, plane, cell], and gives
-
-- logits, [batch, move], illegal moves included: whoever uses them masks those;
-- values, [batch, seat], scaled as `search.forest.scale` says, and *as the mover sees the table*: entry k belongs to the
-  seat `(mover + k) % seats`. Nothing assumes that they add up to zero.
-
-At a chance turn planes are written from seat 0's view, so the mover counts as seat 0 there.
+`net(planes)` takes what the game's `planes` rule writes, float [batch, plane, cell], and gives logits [batch, move] and
+values [batch, seat]; `meijin.learning.nets.evaluator` says what they mean. A trained net plays without PyTorch:
+`meijin.learning.nets` has a forward pass of the same layers.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from meijin.core.errors import BadParameter, MeijinError, UnknownName, suggest
+from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.layout import Layout, layout
-
-
-@dataclass(frozen=True)
-class NetConfig:
-    """The shape of a net. With the game, it says everything but the weights."""
-
-    blocks: int = 4  # residual blocks of two convolutions each
-    channels: int = 32  # of the tower; a perceptron has three times as many units a layer
-    policy_channels: int = 32  # between the tower and the moves
-    value_channels: int = 8  # between the tower and the value's hidden layer
-    value_hidden: int = 64  # units of that layer
-    pooling: bool = False  # blocks and heads that see the whole board: one net for several sizes
-    kind: Literal["auto", "tower", "mlp"] = "auto"  # auto: a tower where the board has a grid
-    policy: Literal["auto", "cells", "flat"] = (
-        "auto"  # a plane a kind of move, or a linear layer; auto: cells if it can
-    )
-    moves_left: bool = False  # also foretell how many plies are left
-    ownership: bool = False  # and whose each cell will be in the end, where the game says (Go, Othello); needs a tower
-    score: bool = False  # and by how much: the mover's cells less the others', as a share of all
-
-    def __post_init__(self) -> None:
-        for name in ("blocks", "channels", "policy_channels", "value_channels", "value_hidden"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
-                raise BadParameter(f"net: {name}={value!r}: choose a whole number from 1 to 4096")
-        for name, known in (("kind", ("auto", "tower", "mlp")), ("policy", ("auto", "cells", "flat"))):
-            if getattr(self, name) not in known:
-                raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose one of {', '.join(known)}")
-        for name in ("pooling", "moves_left", "ownership", "score"):
-            if not isinstance(getattr(self, name), bool):
-                raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose true or false")
-
-    @classmethod
-    def sized(cls, name: str, **changes: Any) -> NetConfig:
-        """A size by name (see `SIZES`), with changes."""
-        if name not in SIZES:
-            raise UnknownName(f"unknown net size '{name}'{suggest(str(name), SIZES)}; sizes are {', '.join(SIZES)}")
-        return cls.from_dict({**SIZES[name], **changes})
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> NetConfig:
-        known = [field.name for field in dataclasses.fields(cls)]
-        for name in values:
-            if name not in known:
-                raise UnknownName(f"net: unknown setting '{name}'{suggest(name, known)}; known: {', '.join(known)}")
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-
-SIZES: dict[str, dict[str, Any]] = {
-    "nano": {"blocks": 4, "channels": 32, "policy_channels": 16, "value_channels": 4, "value_hidden": 32},
-    "tiny": {"blocks": 5, "channels": 64},
-    "small": {"blocks": 6, "channels": 96},
-    "medium": {"blocks": 10, "channels": 128, "value_hidden": 128},
-    "large": {"blocks": 20, "channels": 256, "policy_channels": 64, "value_channels": 16, "value_hidden": 256},
-}
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.nets.plan import Plan
+from meijin.learning.nets.weights import Weights
 
 
 class Outputs(NamedTuple):
@@ -166,21 +105,17 @@ class Block(nn.Module):
 
 
 class Policy(nn.Module):
-    """Logits of moves: a plane a kind of move and a pooled number a word, or else a linear layer over all places."""
+    """Logits of moves: one plane for each kind and a pooled number for each word, or a linear layer over all places."""
 
-    def __init__(self, config: NetConfig, lay: Layout, num_moves: int, channels: int, cells: bool):
+    def __init__(self, plan: Plan):
         super().__init__()
+        lay, width, moves = plan.layout, plan.policy_width, plan.game.num_moves
         kinds, words = len(lay.kinds), len(lay.words)
-        if cells:
-            width = max(config.policy_channels, min(kinds, channels))
-        else:  # a linear layer is as wide as keeps it well below the tower's size
-            width = max(2, min(config.policy_channels, 200_000 // (lay.places * num_moves)))
-            width = channels if lay.kind == "mlp" else width
-        self.pooled = config.pooling and lay.kind == "tower"
-        self.unit = Unit(channels, width, 1, 3 * channels if self.pooled else 0)
-        self.planes = nn.Conv2d(width, kinds, 1) if cells else None
-        self.words = nn.Linear(3 * width, words) if cells and words else None
-        self.flat = None if cells else nn.Linear(width * lay.places, num_moves)
+        self.pooled = plan.pooling
+        self.unit = Unit(plan.channels, width, 1, 3 * plan.channels if self.pooled else 0)
+        self.planes = nn.Conv2d(width, kinds, 1) if plan.cells else None
+        self.words = nn.Linear(3 * width, words) if plan.cells and words else None
+        self.flat = None if plan.cells else nn.Linear(width * lay.places, moves)
 
     def forward(self, x: Tensor, mask: Tensor | None, on_board: int, index: Tensor | None) -> Tensor:
         y = self.unit.relu(x, mask, pool(x, on_board) if self.pooled else None)
@@ -214,14 +149,14 @@ class Value(nn.Module):
 
     units: Tensor | None  # mean and spread; None where scores have bounds
 
-    def __init__(self, config: NetConfig, lay: Layout, game: Game, channels: int):
+    def __init__(self, plan: Plan):
         super().__init__()
-        self.register_buffer("units", None if game.bounded else torch.tensor([0.0, 1.0]))
-        self.pooled = config.pooling and lay.kind == "tower"
-        width = channels if lay.kind == "mlp" else 4 * config.value_channels if self.pooled else config.value_channels
-        self.unit = Unit(channels, width, 1)
-        self.hidden = nn.Linear(width * (3 if self.pooled else lay.places), config.value_hidden)
-        self.values = nn.Linear(config.value_hidden, game.seats)
+        config, width = plan.config, plan.value_width
+        self.register_buffer("units", None if plan.game.bounded else torch.tensor([0.0, 1.0]))
+        self.pooled = plan.pooling
+        self.unit = Unit(plan.channels, width, 1)
+        self.hidden = nn.Linear(width * (3 if self.pooled else plan.layout.places), config.value_hidden)
+        self.values = nn.Linear(config.value_hidden, plan.game.seats)
         self.plies = nn.Linear(config.value_hidden, 1) if config.moves_left else None
         self.score = nn.Linear(config.value_hidden, 1) if config.score else None
 
@@ -259,41 +194,42 @@ class Net(nn.Module):
 
     def __init__(self, game: Game, config: NetConfig | None = None):
         super().__init__()
-        self.game = game
-        self.config = config = config or NetConfig()
-        self.layout = lay = layout(game, config.kind)
-        self.tower = lay.kind == "tower"
-        if config.policy == "cells" and not lay.kinds:
-            raise BadParameter(
-                f"{game}: its moves do not belong to cells of a grid; choose the policy 'flat' or 'auto'"
-            )
-        if problem := _unfit_heads(config, game, self.tower):
-            raise BadParameter(problem)
-        cells = bool(lay.kinds) and config.policy != "flat"
-        channels, kernel = (config.channels, 3) if self.tower else (3 * config.channels, 1)
-        self._place(lay, cells)
-        trays = len(lay.trays) * lay.planes
+        self.plan = plan = Plan(game, config or NetConfig())
+        self.game, self.config, self.layout = game, plan.config, plan.layout
+        self._place()
+        channels, kernel, trays = plan.channels, plan.kernel, len(plan.layout.trays) * plan.layout.planes
         # One more plane: 1 on the board, which shows a convolution where the board ends.
-        self.stem = Unit(lay.planes + 1, channels, kernel, trays)
-        pooled = [config.pooling and self.tower and i % 3 == 1 for i in range(config.blocks)]
-        self.blocks = nn.ModuleList(Block(channels, kernel, max(8, channels // 4) if p else 0) for p in pooled)
-        self.policy = Policy(config, lay, game.num_moves, channels, cells)
-        self.value = Value(config, lay, game, channels)
-        self.ownership = nn.Conv2d(channels, 1, 1) if config.ownership else None
+        self.stem = Unit(plan.layout.planes + 1, channels, kernel, trays)
+        self.blocks = nn.ModuleList(Block(channels, kernel, plan.pooled(i)) for i in range(plan.config.blocks))
+        self.policy, self.value = Policy(plan), Value(plan)
+        self.ownership = nn.Conv2d(channels, 1, 1) if plan.config.ownership else None
         self._begin()
 
-    def _place(self, lay: Layout, cells: bool) -> None:
+    @classmethod
+    def of(cls, weights: Weights) -> Net:
+        """A net with these weights, in `eval` mode."""
+        net = cls(weights.game, weights.config)
+        net.load_state_dict({name: torch.from_numpy(np.array(part)) for name, part in weights.tensors.items()})
+        return net.eval()
+
+    def weights(self) -> Weights:
+        """A copy of its weights as they are now, for use without PyTorch."""
+        tensors = {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
+        return Weights(self.plan, tensors)
+
+    def _place(self) -> None:
         def keep(name: str, values: Any) -> None:
             self.register_buffer(name, None if values is None else torch.as_tensor(values), persistent=False)
 
-        in_order = lay.in_order or not self.tower
+        lay, plan = self.layout, self.plan
+        in_order = lay.in_order or not plan.tower
         on_board = torch.tensor([float(cell >= 0) for cell in lay.source] or [1.0]).view(lay.rows, lay.columns)
         keep("mask", on_board if lay.holes else None)
         keep("frame", on_board[None])
         keep("source", None if in_order else [max(cell, 0) for cell in lay.source])
         keep("trays", list(lay.trays) if lay.trays else None)
         keep("places", None if in_order else list(self.game.board.grid_index or ()))
-        keep("index", list(lay.index) if cells and lay.index != tuple(range(len(lay.index))) else None)
+        keep("index", list(lay.index) if plan.cells and lay.index != tuple(range(len(lay.index))) else None)
 
     def _begin(self) -> None:
         """Begin with every block an identity and every answer even: training is steady from the first step."""
@@ -353,32 +289,4 @@ class Net(nn.Module):
 
     def unfit(self, game: Game) -> str | None:
         """Why these weights do not fit a game; None when they do."""
-        if game.name != self.game.name:
-            return "it is another game; train a net for it"
-        mine, other = self.layout, layout(game, self.config.kind)
-        same_board = (mine, self.game.num_moves) == (other, game.num_moves)
-        if self.game.num_planes != game.num_planes:
-            return f"it sees {self.game.num_planes} planes, that game shows {game.num_planes}"
-        if self.game.seats != game.seats:
-            return f"it was made for {self.game.seats} seats, not {game.seats}"
-        if self.game.bounded != game.bounded:
-            return "only one of the two games has a highest score"
-        if same_board:
-            return None
-        if mine.kind != other.kind or self.policy.planes is None or mine.size_free() != other.size_free():
-            return "their boards and moves differ in more than size; train a net for each"
-        if not self.config.pooling:
-            return "without pooling a net knows one size only; train it with pooling=true"
-        return None
-
-
-def _unfit_heads(config: NetConfig, game: Game, tower: bool) -> str | None:
-    """Why a game cannot have the heads about the owners of its cells; None where it can, or none are wanted."""
-    for name in ("ownership", "score"):
-        if getattr(config, name) and game.owners is None:
-            return f"net: {name}=true: {game} does not say who owns its cells in the end; set it to false"
-    if config.ownership and not tower:
-        return f"net: ownership=true: {game} has no tower here, and a perceptron has no cells; set it to false"
-    if config.ownership and game.views is not None:
-        return f"net: ownership=true: {game} turns its board to the mover, its owners do not turn; set it to false"
-    return None
+        return self.plan.unfit(game)

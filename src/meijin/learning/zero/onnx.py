@@ -1,7 +1,7 @@
 """Nets for other programs: ONNX files, and an evaluator that runs one with onnxruntime.
 
 A file takes "planes", float [batch, plane, cell] with any batch, and gives "logits" [batch, move] and "values"
-[batch, seat], as `Net` does. Its metadata names the game, so that the evaluator knows what it evaluates.
+[batch, seat], as every evaluator does. Its metadata names the game, so that the evaluator knows what it evaluates.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ import logging
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
+from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.checkpoint import write_whole
-from meijin.learning.zero.inference import InferenceNet, batches
-from meijin.learning.zero.nets import Net
+from meijin.learning.nets.evaluator import Evaluator, check_batch
 
-_REMEDY = "install the `onnx` extra (pip install 'meijin[onnx]')"
+if TYPE_CHECKING:
+    from meijin.learning.zero.nets import Net
+
+_REMEDY = "pip install onnx onnxruntime onnxscript"
 
 
 def export(net: Net, path: str | Path) -> Path:
@@ -35,7 +34,11 @@ def export(net: Net, path: str | Path) -> Path:
         import onnx
         import onnxscript  # noqa: F401  (PyTorch's exporter needs it)
     except ImportError as error:
-        raise MeijinError(f"ONNX export needs the package {error.name}; {_REMEDY}") from None
+        raise MeijinError(f"ONNX export needs the package {error.name}: {_REMEDY}") from None
+    import torch
+
+    from meijin.learning.zero.inference import InferenceNet
+
     path = Path(path)
     example = torch.zeros(2, net.game.num_planes or 0, len(net.game.board.cells))
     with _quiet():
@@ -51,13 +54,13 @@ def export(net: Net, path: str | Path) -> Path:
     model = program.model_proto
     about = {"game": str(net.game), "net": net.config.to_dict()}
     onnx.helper.set_model_props(model, {"meijin": json.dumps(about)})
-    write_whole(path, model.SerializeToString())
+    write_file(path, model.SerializeToString())
     return path
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the exporter's remarks on its own insides and on packages that nobody needs here."""
+    """Without the exporter's remarks about its internals and about packages that are not needed here."""
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -69,16 +72,15 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-class OnnxEvaluator:
-    """Evaluates planes with onnxruntime: the same `x`, `logits`, `values`, `run` and call as `Evaluator`, on NumPy."""
+class OnnxEvaluator(Evaluator):
+    """Evaluates with onnxruntime."""
 
     def __init__(self, path: str | Path, batch: int, *, game: Game | None = None, threads: int | None = None):
         try:
             import onnxruntime
         except ImportError:
-            raise MeijinError(f"an ONNX file needs the package onnxruntime; {_REMEDY}") from None
-        if batch < 1:
-            raise BadParameter(f"batch={batch}: an evaluator needs room for at least one position")
+            raise MeijinError(f"an ONNX file needs the package onnxruntime: {_REMEDY}") from None
+        check_batch(batch)
         path = Path(path)
         if not path.is_file():
             raise MeijinError(f"{path} is not there; give the path of an ONNX file")
@@ -106,21 +108,9 @@ class OnnxEvaluator:
             raise MeijinError(f"{path} does not say which game it is for; give the game") from None
         return make(name)
 
-    @property
-    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        return self.x, self.logits, self.values
+    def load(self, net: Any) -> None:
+        raise MeijinError(f"{self.path} is an ONNX file, whose weights stay as they are; export the other net")
 
     def run(self, count: int | None = None) -> None:
-        """Evaluate the first `count` positions in `x`."""
         count = self.batch if count is None else count
         self.logits[:count], self.values[:count] = self._session.run(None, {"planes": self.x[:count]})
-
-    def __call__(self, planes: NDArray[np.float32] | Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Logits and values of any number of positions."""
-        logits, values = [], []
-        for part in batches(torch.as_tensor(planes), self.batch):
-            self.x[: len(part)] = part.numpy()
-            self.run(len(part))
-            logits.append(self.logits[: len(part)].copy())
-            values.append(self.values[: len(part)].copy())
-        return np.concatenate(logits), np.concatenate(values)

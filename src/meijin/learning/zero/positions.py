@@ -9,26 +9,27 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from meijin.core import kernels
+from meijin.core.atomic import write_file
 from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.learning.zero.checkpoint import write_whole
 from meijin.search.forest import Forest, layout
-from meijin.search.forest.packing import packer, packing
-from meijin.search.forest.scale import scaler
+from meijin.search.forest.packing import make_pack, packing
+from meijin.search.forest.scale import make_scale
 
 UNKNOWN = -2  # in `owners`: the game was cut short or resigned, so nobody knows
 
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Equally many rows in every tensor. `values` are the search's, `outcomes` the game's, both by seat and scaled."""
+    """Every tensor has one row per position. `values` are the search's, `outcomes` the game's, by seat and scaled."""
 
     bits: Tensor  # uint8 [n, byte]
     numbers: Tensor  # float16 [n, number]
@@ -78,17 +79,19 @@ class Positions:
 
     def save(self, path: Path, **facts: str) -> None:
         tensors = {field.name: getattr(self, field.name).cpu().contiguous() for field in fields(self)}
-        write_whole(path, to_bytes(tensors, facts))
+        write_file(path, to_bytes(tensors, facts))
 
     @classmethod
     def load(cls, path: Path, game: Game) -> Positions:
         try:
             tensors = from_bytes(path.read_bytes())
-            if "owners" not in tensors:  # of a run that began before games could tell
+            if "owners" not in tensors:  # written before games could have that rule
                 tensors["owners"] = cls.empty(game, 1, len(tensors["bits"])).owners
             found = cls(**{field.name: tensors[field.name] for field in fields(cls)})
         except (OSError, SafetensorError, KeyError) as error:
-            raise MeijinError(f"{path}: these positions cannot be read ({error}); remove the file to go on") from None
+            raise MeijinError(
+                f"{path}: these positions cannot be read ({error}); remove the file to continue without them"
+            ) from None
         wanted = cls.empty(game, found.moves.shape[-1])
         for field, mine, theirs in zip(fields(cls), found, wanted, strict=True):
             if mine.dtype != theirs.dtype or mine.shape[1:] != theirs.shape[1:] or len(mine) != len(found):
@@ -97,7 +100,7 @@ class Positions:
 
 
 def policy_width(game: Game, most: int) -> int:
-    """Entries kept of a policy: all moves there can be, or the `most` likeliest."""
+    """Entries kept of a policy: all moves there can be, or the `most` likely ones."""
     assert game.branching is not None
     return min(game.branching, most)
 
@@ -163,36 +166,52 @@ class Unpacker:
 
 
 class Symmetries:
-    """Images of positions under the game's symmetries that leave the seats alone."""
+    """Images of positions, as their movers see them, under the game's symmetries that leave seats and pieces alone."""
 
     def __init__(self, game: Game, device: str | torch.device):
-        kept = [s for s in game.symmetries if not s.swaps]
-        if game.views is not None:  # moves are numbered as the mover sees them, which these permutations do not know
-            kept = kept[:1]
+        kept = [s for s in game.symmetries if not s.swaps and s.values == game.symmetries[0].values]
         self.count = len(kept)
-        self.sources = torch.tensor(np.argsort([s.cells for s in kept], axis=1), device=device)  # [symmetry, cell]
-        self.moves = torch.tensor([s.moves for s in kept], device=device)  # [symmetry, move]
+        same = range(len(game.board.cells))
+        cells = np.array(game.turned if game.turned is not None else [same])  # [view, cell] -> where it is seen
+        moves = game.views if game.views is not None else np.arange(game.num_moves)[None]  # [view, move] -> its number
+        self.views = len(cells)  # one per seat, or one for all
+        # [view and symmetry, cell] -> the cell whose value comes there; [view and symmetry, move] -> what it becomes
+        sources = [_composed(view, np.argsort(s.cells)) for view in cells for s in kept]
+        images = [_composed(view, np.array(s.moves)) for view in moves for s in kept]
+        self.sources = torch.tensor(np.array(sources), device=device)
+        self.moves = torch.tensor(np.array(images), device=device)
 
-    def apply(self, which: Tensor, planes: Tensor, moves: Tensor) -> tuple[Tensor, Tensor]:
-        """The images under symmetry `which[i]` of row i; moves int64, -1 stays."""
-        sources = self.sources[which][:, None, :].expand_as(planes)
-        images = self.moves[which].gather(1, moves.clamp(min=0))
+    def rows(self, which: Tensor, seats: Tensor) -> Tensor:
+        """Where the tables say what symmetry `which[i]` does to a position of which `seats[i]` is the mover."""
+        return which + self.count * seats if self.views > 1 else which
+
+    def apply(self, rows: Tensor, planes: Tensor, moves: Tensor) -> tuple[Tensor, Tensor]:
+        """The images of positions; moves int64, -1 stays."""
+        sources = self.sources[rows][:, None, :].expand_as(planes)
+        images = self.moves[rows].gather(1, moves.clamp(min=0))
         return planes.gather(2, sources), torch.where(moves < 0, moves, images)
 
-    def of_cells(self, which: Tensor, values: Tensor) -> Tensor:
+    def of_cells(self, rows: Tensor, values: Tensor) -> Tensor:
         """The images of values [n, cell], moved as `apply` moves planes."""
-        return values.gather(1, self.sources[which])
+        return values.gather(1, self.sources[rows])
+
+
+def _composed(view: NDArray[Any], permutation: NDArray[Any]) -> NDArray[np.int64]:
+    """A permutation as it looks through a view: view, then what it does, then back."""
+    found = np.zeros(len(view), np.int64)
+    found[view] = view[permutation]
+    return found
 
 
 def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int) -> Positions:
-    """Positions of games that anybody played: moves and outcomes, scores, and how many plies were no choice of theirs.
+    """Positions of games that were played: (moves and outcomes, scores, plies at the start that nobody chose).
 
-    The policy is the move that was made, among all legal ones where `width` has room for them.
+    The policy is the move that was made, among all legal ones if `width` has room for them.
     """
     from meijin.core.state import State
 
     width = policy_width(game, width)
-    scaled, pack = scaler(game), game.kernel(_packs)
+    scaled, pack = make_scale(game), game.kernel(_packs)
     look, form = game.kernel(kernels.planes), packing(game)
     planes = np.zeros((game.num_planes or 0, form.cells), np.float32)
     bits: list[Any] = []
@@ -240,7 +259,7 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
 
 
 def _packs(game: Game) -> Function:
-    pack = packer(game)
+    pack = make_pack(game)
 
     def kernel(x: Any, bits: Any, numbers: Any) -> Any:
         return pack(x, bits, numbers)

@@ -1,4 +1,4 @@
-"""Configs to begin with: `preset("quick", game)`. What suits most games, and what was found better for some."""
+"""Configs to start from: `preset("quick", game)`. What suits most games, and what works better for some."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from meijin.learning.zero.config import ZeroConfig
 from meijin.search.forest import Settings
 from meijin.search.forest.driver import mean_moves
 
-UNLIMITED = 10**6  # iterations, more than any clock allows
 LONGEST = 1024  # plies after which self-play cuts a game short, in games that may last longer
 
 
@@ -23,7 +22,7 @@ def preset(name: str, game: Game) -> ZeroConfig:
 
 
 def search(game: Game, simulations: int, **changes: Any) -> Settings:
-    """Searches for self-play: noise that fits the number of moves, and variety in the opening."""
+    """Settings of self-play's searches: noise that fits the number of moves, and variety in the opening."""
     plies = min(game.longest, 60)
     usual: dict[str, Any] = {
         "alpha": round(min(1.0, 10.0 / max(1.0, mean_moves(game))), 3),
@@ -34,7 +33,7 @@ def search(game: Game, simulations: int, **changes: Any) -> Settings:
 
 
 def tiny(game: Game) -> ZeroConfig:
-    """Seconds on any machine: for tests and to see that everything works."""
+    """Seconds on any machine: to see that everything works."""
     return ZeroConfig(
         game=str(game),
         net={"size": "nano", "blocks": 1, "channels": 16},
@@ -55,7 +54,7 @@ def quick(game: Game) -> ZeroConfig:
         {
             "selfplay": {"games": 128, "threads": 2},
             "replay": {"window": 300_000, "start": 5_000},
-            # One thread: on a machine that does anything else, two wait for each other most of the time.
+            # One thread: on a machine that does anything else, two mostly wait for each other.
             "training": {"batch": 256, "rate": 2e-3, "ema": 0.998, "threads": 1},
             "length": {"iterations": 200, "seconds": 1500.0, "positions": 8_000, "evaluate": 20, "keep": 20},
         }
@@ -64,7 +63,7 @@ def quick(game: Game) -> ZeroConfig:
 
 def strong(game: Game) -> ZeroConfig:
     """One GPU, from minutes to hours: thousands of games at once and a net of a few million weights at most."""
-    # Boards that take more memory a game get fewer games.
+    # Fewer games where one takes more memory.
     games = 8192 if (game.branching or 1) * min(game.longest, LONGEST) <= 20_000 else 2048
     return ZeroConfig(game=str(game), net={"size": "small"}, search=search(game, 64)).changed(
         {
@@ -80,14 +79,14 @@ PRESETS: dict[str, Callable[[Game], ZeroConfig]] = {"tiny": tiny, "quick": quick
 
 LONG_2048 = {"gumbel": True, "considered": 4, "value_scale": 0.4, "warm": 0, "cap": 4096}
 
-#: (preset, game) -> what was found better there.
+#: (preset, game) -> what works better there.
 TUNED: dict[tuple[str, str], dict[str, Any]] = {
     ("quick", "connect_four"): {
         "search": {"c": 1.6, "alpha": 0.8, "warm": 14, "random_share": 0.5, "random_plies": 12},
         "training": {"reuse": 4.0},
         "length": {"seconds": 1500.0, "positions": 6_000, "evaluate": 0},
     },
-    # Outcomes alone as the values' targets learn fastest here, and steps are what is short, not games.
+    # The outcome alone is the best target of the values here, and training steps are scarcer than games.
     ("quick", "2048"): {
         "search": {**LONG_2048, "simulations": 16},
         "selfplay": {"games": 96},
@@ -107,17 +106,3 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
         "length": {"iterations": 60, "seconds": 240.0, "positions": 2_000, "evaluate": 10},
     },
 }
-
-
-def finish_in(config: ZeroConfig, seconds: float | None, iterations: int | None) -> ZeroConfig:
-    """The config with another length: either limit alone decides when only one is given."""
-    changes: dict[str, Any] = {}
-    if seconds is not None:
-        changes["length.seconds"] = float(seconds)
-        if iterations is None:
-            changes["length.iterations"] = UNLIMITED
-    if iterations is not None:
-        changes["length.iterations"] = iterations
-        if seconds is None:
-            changes["length.seconds"] = 0.0
-    return config.changed(changes)

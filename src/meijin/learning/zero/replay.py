@@ -1,4 +1,4 @@
-"""The replay window: the latest positions of self-play, from which the net learns."""
+"""The replay buffer: the latest positions of self-play, from which the net learns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from meijin.core.game import Game
 from meijin.learning.zero.positions import Positions
 
 
-class Window:
-    """A ring of positions in one piece of memory. `total` counts all there ever were, those of before included."""
+class ReplayBuffer:
+    """A ring of positions in one piece of memory. `total` counts all there ever were."""
 
     def __init__(self, game: Game, capacity: int, width: int, device: str | torch.device = "cpu"):
         self.game, self.capacity, self.width, self.device = game, capacity, width, torch.device(device)
-        self.before = 0  # positions of a run that had been left behind when it was resumed
+        self.before = 0  # positions that a resumed run had dropped earlier
         self.added = 0
         self._data = Positions.empty(game, width, min(capacity, 4096), device)
 
@@ -56,9 +56,9 @@ class Window:
 
 
 def deduplicate(positions: Positions) -> Positions:
-    """One row a position, its policies, values and outcomes averaged over all that are equal.
+    """One row per position, its policies, values and outcomes averaged over all equal ones.
 
-    Policies are averaged where they list the same moves; else the newest counts, as it does for owners of cells.
+    Policies are averaged if they list the same moves; else the newest counts, as it does for owners of cells.
     """
     keys = _keys(positions)
     _, group, counts = torch.unique(keys, return_inverse=True, return_counts=True)
@@ -67,7 +67,7 @@ def deduplicate(positions: Positions) -> Positions:
     rows = torch.arange(len(positions), device=keys.device)
     newest = torch.zeros_like(counts).scatter_reduce(0, group, rows, "amax", include_self=False)
     found = positions[newest]
-    # Most positions are alone: averages are made for the others only, which keeps the memory small.
+    # Most positions are unique: only the others are averaged, which saves memory.
     several = counts > 1
     number = several.cumsum(0) - 1  # of a group among those
     rows = several[group].nonzero()[:, 0]
@@ -83,12 +83,12 @@ def deduplicate(positions: Positions) -> Positions:
 
 
 def _keys(positions: Positions) -> Tensor:
-    """64 bits of every position: a random linear hash of what the net sees of it, and whose turn it is."""
+    """64 bits per position: a random linear hash of what the net sees of it, and of whose turn it is."""
     generator = torch.Generator().manual_seed(20261115)
     keys = torch.zeros(len(positions), dtype=torch.int64, device=positions.bits.device)
     for part in (positions.bits, positions.numbers.view(torch.int16), positions.facts[:, :1]):
         factors = torch.randint(-(2**63), 2**63 - 1, (part.shape[1],), generator=generator).to(keys.device)
-        for column in range(part.shape[1]):  # column by column: nothing of the whole size is ever widened
+        for column in range(part.shape[1]):  # column by column: the whole is never widened
             keys += (part[:, column].long() + 1) * factors[column]
             keys ^= keys >> 29
     return keys

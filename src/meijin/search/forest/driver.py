@@ -13,13 +13,25 @@ from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.rng import stream, streams
 from meijin.core.state import State
-from meijin.search.forest import layout, play
-from meijin.search.forest.choice import halving_table
+from meijin.search.forest import layout, steps
 from meijin.search.forest.layout import Arrays
 from meijin.search.forest.packing import packing
+from meijin.search.forest.selection import halving_table
 
 LEAST = {"simulations": 1, "considered": 1} | dict.fromkeys(
-    ("c", "alpha", "forced", "fast_simulations", "temperature", "warm", "cool", "random_plies", "cap", "patience"), 0
+    (
+        "c",
+        "alpha",
+        "forced",
+        "fast_simulations",
+        "temperature",
+        "warm",
+        "cool",
+        "random_plies",
+        "cap",
+        "free_simulations",
+    ),
+    0,
 )
 
 
@@ -50,7 +62,9 @@ class Settings:
     play_on: float = 0.1  # share of the games in which nobody may, to see how often it would have been wrong
     reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
-    patience: int = 0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
+    free_simulations: int = (
+        0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
+    )
 
     def __post_init__(self) -> None:
         for name, low in LEAST.items():
@@ -89,7 +103,7 @@ class Settings:
             (layout.RESIGN_PLAY_ON, self.play_on),
             (layout.REUSE, float(self.reuse)),
             (layout.HURRY, float(self.hurry)),
-            (layout.PATIENCE, self.patience or (1 if gpu else 64)),
+            (layout.FREE_SIMULATIONS, self.free_simulations or (1 if gpu else 64)),
         ):
             values[slot] = value
         return values
@@ -191,7 +205,7 @@ class Forest:
         if gpu:
             made = {name: device.as_device(array) for name, array in made.items()}
         self.arrays = Arrays(**layout.with_records(made, game.dtype))
-        self._run(play.begins)
+        self._run(steps.new_game)
 
     def _table(self, settings: Settings) -> np.ndarray:
         """The plan of Gumbel's sequential halving, in an array of the size that the forest was made for."""
@@ -204,15 +218,15 @@ class Forest:
         if self.gpu:
             device.over(self.game, maker, self.count, self.arrays)
         else:
-            self.game.kernel(play.on_cpu(maker))(self.arrays, 0, self.count)
+            self.game.kernel(steps.on_cpu(maker))(self.arrays, 0, self.count)
 
     def step(self, stream: Any = 0) -> None:
         """One step of every tree; on a GPU in that stream and without waiting for its end."""
-        maker = play.stepper(self.settings.gumbel, self.selfplay)
+        maker = steps.step_with(self.settings.gumbel, self.selfplay)
         if self.gpu:
             device.over(self.game, maker, self.count, self.arrays, stream)
         else:
-            self.game.kernel(play.on_cpu(maker))(self.arrays, 0, self.count)
+            self.game.kernel(steps.on_cpu(maker))(self.arrays, 0, self.count)
 
     def restart(self, roots: Any | None = None) -> None:
         """Forget the trees; with records, search these positions next."""
@@ -221,7 +235,7 @@ class Forest:
                 self.arrays.roots.copy_to_device(roots)
             else:
                 self.arrays.roots[:] = roots
-        self._run(play.settles)
+        self._run(steps.forget)
 
     def set_options(self, settings: Settings, rivals: int = 0) -> None:
         """Other numbers for the searches to come, and how many trees play against a past net (see `layout.PAST`)."""

@@ -76,7 +76,7 @@ def packing(game: Game) -> Packing:
     return found
 
 
-def packer(game: Game) -> Function:
+def make_pack(game: Game) -> Function:
     """`pack(x, bits, numbers)`: planes -> bytes and numbers; returns 0, or 1 + the plane that does not fit."""
     layout = packing(game)
     kinds, planes, cells, size = np.array(layout.kinds, np.int64), len(layout.kinds), layout.cells, layout.bytes

@@ -10,7 +10,6 @@ import numpy as np
 from meijin.core.compile import Function
 from meijin.core.game import Game
 from meijin.core.rng import uniform
-from meijin.search.forest.choice import improver
 from meijin.search.forest.layout import (
     ALPHA,
     CONSIDERED,
@@ -30,9 +29,10 @@ from meijin.search.forest.layout import (
 )
 from meijin.search.forest.noise import gamma
 from meijin.search.forest.noise import gumbel as gumbel_variate
+from meijin.search.forest.selection import make_improve
 
 
-def preparer(game: Game, by_gumbel: bool) -> Function:
+def make_prepare(game: Game, by_gumbel: bool) -> Function:
     """`prepare(nodes, edges, info, options, noise, rng)`: the root's noise, once a move, and its search's length."""
 
     def length(nodes: Any, info: Any, options: Any, rng: Any) -> None:
@@ -85,9 +85,9 @@ def preparer(game: Game, by_gumbel: bool) -> Function:
     return dirichlet
 
 
-def mover(game: Game, by_gumbel: bool) -> Function:
+def make_choose_move(game: Game, by_gumbel: bool) -> Function:
     """`pick(nodes, edges, info, options, noise, weights, bounds, rng)`: the edge to play; `weights` is the policy."""
-    improve = improver(game)
+    improve = make_improve(game)
 
     if by_gumbel:
 

@@ -30,7 +30,7 @@ def unscalable(game: Game) -> str | None:
     return f"its scores range over {game.score_range}; a lower bound is needed"
 
 
-def scaler(game: Game) -> Function:
+def make_scale(game: Game) -> Function:
     """`scaled(score)`: a score as a value in [-1, 1]; plain, for kernels."""
     if why := unscalable(game):
         raise BadParameter(f"{game}: {why}")
@@ -52,7 +52,7 @@ def scaler(game: Game) -> Function:
 
 
 def unscaled(game: Game, value: float) -> float:
-    """The score of a value: the inverse of `scaler`."""
+    """The score of a value: the inverse of `make_scale`."""
     low, high = game.score_range
     if game.bounded:
         return low + (value + 1.0) / 2.0 * (high - low)
@@ -61,7 +61,7 @@ def unscaled(game: Game, value: float) -> float:
 
 def by_chance(game: Game, games: int = 64, plies: int = 20_000) -> tuple[float, float]:
     """Mean and spread of the values that random play comes to."""
-    states, scaled = game.states(games), scaler(game)
+    states, scaled = game.states(games), make_scale(game)
     game.kernel(kernels.random_walks)(states, min(game.longest, plies), streams(5, games), *kernels.buffers(game))
     values = [scaled(score) for state in states for score in State(game, state).scores]
     return float(np.mean(values)), max(float(np.std(values)), LEAST_SPREAD)

@@ -1,4 +1,4 @@
-"""Exact play: a module a game, named after it, whose `Solver` knows the value of every move.
+"""Exact play: one module per game, named after it, whose `Solver` knows the value of every move.
 
 `solver_for(game)` finds it. A new module here needs no entry anywhere else.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from meijin.core.agent import Analysis, Limit
 from meijin.core.errors import BadParameter
@@ -20,6 +20,8 @@ _SAME_RULES = {"gomoku": "tic_tac_toe"}
 
 class Solver(Protocol):
     """Solves one game with its parameters, and keeps its tables between calls. Not for two threads at once."""
+
+    stop_flag: Any  # int64 [1]: another thread may set it, and the solver gives up as if its time were over
 
     def __init__(self, game: Game): ...
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meijin.core import kernels
-from meijin.core.agent import Analysis, Limit, MoveInfo
+from meijin.core.agent import Analysis, Limit, MoveInfo, must_move
 from meijin.core.compile import Function
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import OVER, Game
 from meijin.core.kernels import copy
 from meijin.core.state import State
-from meijin.search.clock import Clock, must_move
+from meijin.search.pace import Alarm
 
 NODES, STOPPED = 0, 1  # slots of `info`
 
@@ -145,6 +145,7 @@ class Exhaustive:
             np.zeros(2, np.int64),
             np.zeros(1, np.int64),
         )
+        self.stop_flag = self._work.stop
         self._better = comparer(game, self._results)
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008 - frozen
@@ -160,7 +161,7 @@ class Exhaustive:
         kernel(work, moves[:0], codes, lines, plies)  # on the first use this compiles, before the clock starts
         work.states[0] = state.record
         began = time.perf_counter()
-        with Clock(limit.seconds, work.stop):
+        with Alarm(limit.seconds, self.stop_flag):
             kernel(work, moves, codes, lines, plies)
         if work.info[STOPPED]:
             raise MeijinError(

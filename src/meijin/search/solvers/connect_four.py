@@ -13,12 +13,12 @@ from importlib import resources
 
 import numpy as np
 
-from meijin.core.agent import Analysis, Limit, MoveInfo
+from meijin.core.agent import Analysis, Limit, MoveInfo, must_move
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
-from meijin.search.clock import Clock, must_move
+from meijin.search.pace import Alarm
 from meijin.search.solvers._connect_four_search import NODES, STOP, bottom_row, empty_table, solve
 
 BOOK = "connect_four_book.npy"
@@ -52,6 +52,7 @@ class Solver:
         self.game = game
         self._width, self._height = game.params["width"], game.params["height"]
         self._table = empty_table(table_mb)
+        self.stop_flag = self._table[STOP : STOP + 1]
         self._solve = game.kernel(solve)
         self._book = book() if use_book and (self._width, self._height) == (7, 6) else {}
 
@@ -88,13 +89,12 @@ class Solver:
         middle = (self._width - 1) / 2
         moves = sorted(state.legal_moves, key=lambda move: abs(move - middle))  # the likely best first
         scores: dict[Move, int] = {}
-        with Clock(limit.seconds, self._table[STOP : STOP + 1]):
+        with Alarm(limit.seconds, self.stop_flag):
             for move in moves:
                 score = self._after(state, move)
-                if self._table[STOP]:
+                if self.stop_flag[0]:
                     break
                 scores[move] = score
-        self._table[STOP] = 0
         # What is not solved is worth trying before a certain loss.
         ranked = sorted(moves, key=lambda move: -scores.get(move, -0.5))
         infos = tuple(

@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meijin.core import kernels
-from meijin.core.agent import Analysis, Limit, MoveInfo
+from meijin.core.agent import Analysis, Limit, MoveInfo, must_move
 from meijin.core.catalogue import make
 from meijin.core.compile import cache_folder
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
-from meijin.search.clock import must_move
 
 #: [corner] -> its cells, the one on the upper or lower face first, then clockwise. The last corner never moves.
 CORNERS = np.array(
@@ -164,7 +163,7 @@ class Solver:
     def __init__(self, game: Game):
         if why := self.unfit(game):
             raise BadParameter(f"{game} cannot be solved: {why}")
-        self.game = game
+        self.game, self.stop_flag = game, np.zeros(1, np.int64)  # it answers at once
         self._turns, self._far = distances(game.params["metric"])
         kinds = (1, 3, 2)[: game.num_moves // self._turns.order.shape[1]]  # quarter turns of R, R' and R2
         self._steps = tuple((m // len(kinds), kinds[m % len(kinds)]) for m in range(game.num_moves))

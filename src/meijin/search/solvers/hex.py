@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from meijin.core.agent import Analysis, Limit, MoveInfo
+from meijin.core.agent import Analysis, Limit, MoveInfo, must_move
 from meijin.core.bits import count, lowest, without_lowest
 from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
-from meijin.search.clock import Clock, must_move
+from meijin.search.pace import Alarm
 from meijin.search.solvers._hex_cells import BLACK, LARGEST, WHITE, Shape, fill, shape, turned
 from meijin.search.solvers._hex_current import current
 from meijin.search.solvers._hex_links import ACROSS, WEAK_KEPT, Links, connect, links
@@ -37,7 +37,7 @@ from meijin.search.solvers._hex_links import ACROSS, WEAK_KEPT, Links, connect, 
 LOST, WON, OPEN = 0, 1, 2  # for the seat to move
 NODES, STOPPED = 0, 1  # slots of `info`
 TABLE_BITS = 20  # the table has 2**20 slots
-PATIENCE = 60.0  # seconds, where no limit is given: 6x6 takes a few, the first moves of 7x7 far more
+MOST_SECONDS = 60.0  # where no limit is given: 6x6 takes a few, the first moves of 7x7 far more
 
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 _WHITE_MOVES, _IS_WON, _IN_USE = _ONE << np.uint64(63), _ONE << np.uint64(62), _ONE << np.uint64(63)
@@ -248,6 +248,7 @@ class Solver:
             raise MeijinError(f"{game} cannot be solved: {why}")
         self.game = game
         self._work = work(game.params["size"])
+        self.stop_flag = self._work.stop
 
     @staticmethod
     def unfit(game: Game) -> str | None:
@@ -265,8 +266,8 @@ class Solver:
         kernel(self._work, everywhere, _NONE, BLACK)  # nothing to search: on the first use this compiles, off the clock
         began, me = time.perf_counter(), state.turn
         self._work.info[:] = 0
-        seconds = limit.seconds or PATIENCE
-        with Clock(seconds, self._work.stop):
+        seconds = limit.seconds or MOST_SECONDS
+        with Alarm(seconds, self.stop_flag):
             found = self._moves(state, me)
         if len(found) < len(state.legal_moves):
             raise MeijinError(

@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from meijin.core.agent import Analysis, Limit, MoveInfo
+from meijin.core.agent import Analysis, Limit, MoveInfo, must_move
 from meijin.core.compile import Function
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.state import State
-from meijin.search.clock import must_move
 from meijin.search.solvers._exhaustive import Exhaustive, root
 
 LARGEST = 50_000_000  # positions times stones, for more than two players: about as many moves are looked at
@@ -73,6 +72,7 @@ class Solver:
             raise BadParameter(f"{game} cannot be solved: {why}")
         self.game = game
         self._all = None if game.seats == 2 else Exhaustive(game, solve, _positions(game), results(game))
+        self.stop_flag = self._all.stop_flag if self._all else np.zeros(1, np.int64)
 
     @staticmethod
     def unfit(game: Game) -> str | None:

@@ -11,12 +11,12 @@ from types import TracebackType
 
 import numpy as np
 
-from meijin.core.agent import Analysis, Limit, MoveInfo
+from meijin.core.agent import Analysis, Limit, MoveInfo, must_move
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
-from meijin.search.clock import Clock, must_move
+from meijin.search.pace import Alarm
 from meijin.search.solvers._othello_search import NONE, PASS, SLOT, WORK, endgame
 
 _NO_LINE = np.zeros(0, np.int64)
@@ -37,6 +37,7 @@ class Solver:
         self.size = int(game.params["size"])
         slots = 1 << max(10, int(table_mb * 1e6 / SLOT.itemsize).bit_length() - 1)
         self._work, self._table = np.zeros(1, WORK), np.zeros(slots, SLOT)
+        self.stop_flag = self._work["stop"]
 
     @staticmethod
     def unfit(game: Game) -> str | None:
@@ -147,14 +148,12 @@ class _Search:
                 f"{solver.game} is not solved with {self.empties} empty cells, only from {solver.max_empties} on: "
                 f"play on until then, or set a limit in seconds to try"
             )
-        self._stop = solver._work["stop"]
         self._kernel = solver.game.kernel(endgame)
 
     def __enter__(self) -> _Search:
-        self._stop[0] = 0
         self.value(np.uint64(0), np.uint64(0), low=0, high=0)  # on the first use this compiles, before the clock starts
         self.solver._work["nodes"] = 0
-        self._clock = Clock(self.seconds, self._stop).__enter__()
+        self._clock = Alarm(self.seconds, self.solver.stop_flag).__enter__()
         return self
 
     def __exit__(
@@ -175,7 +174,7 @@ class _Search:
         """The difference for the mover, at least `low` and at most `high`."""
         work, table, area = self.solver._work, self.solver._table, self.solver.size**2
         found = self._kernel(work, table, mine, theirs, max(low, -area), min(high, area), guess, line)
-        if found == NONE or self._stop[0]:
+        if found == NONE or self.solver.stop_flag[0]:
             raise MeijinError(
                 f"{self.empties} empty cells are too many for {self.seconds} seconds: allow more time, or play on"
             )

@@ -1,0 +1,5 @@
+"""Monte Carlo tree search."""
+
+from meijin.search.mcts.agent import MCTS
+
+__all__ = ["MCTS"]

@@ -1,0 +1,118 @@
+"""A run's directory: what lies where in it, and how it is opened and resumed.
+
+    runs/NAME/config.json             every setting
+              metrics.csv             one row per iteration; `tensorboard/` shows the same as curves
+              checkpoints/latest.safetensors    what plays, and all that is needed to resume
+              checkpoints/000010.safetensors    checkpoints that are kept
+              games/000010.safetensors          what an iteration's games left to learn from, for some learners
+
+The latest checkpoint is written last: what an iteration left before it is thrown away when the run resumes, so a kill
+costs the iteration in flight and nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from meijin.core.atomic import write_file
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.learning.files import LATEST, SUFFIX, numbered
+
+LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
+
+
+class RunFolder:
+    """Paths and rules of one run's directory. Nothing is written before `create`."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.config, self.metrics = self.path / "config.json", self.path / "metrics.csv"
+        self.checkpoints, self.games = self.path / "checkpoints", self.path / "games"
+        self.latest = self.checkpoints / LATEST
+        self._columns: list[str] = []  # of metrics.csv
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def check(self, resume: bool) -> None:
+        """Raise unless there is a run to resume, or none where a new one begins."""
+        if resume and not self.config.exists():
+            raise BadParameter(f"'{self}' holds no run to resume; leave out --resume to start one there")
+        if not resume and self.config.exists():
+            raise BadParameter(f"'{self}' already holds a run; add --resume to continue it, or choose another --out")
+
+    def create(self) -> None:
+        for part in (self.checkpoints, self.games):
+            try:
+                part.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise MeijinError(f"'{self}' cannot be created: {error.strerror or error}") from None
+
+    def numbered(self, iteration: int) -> Path:
+        """Where the checkpoint of an iteration is kept."""
+        return self.checkpoints / f"{iteration:06d}{SUFFIX}"
+
+    def to_resume(self) -> tuple[Path | None, str]:
+        """The checkpoint to resume from, None before the first, and what to do if it is damaged."""
+        kept = numbered(self.checkpoints)
+        if not self.latest.exists():
+            return (kept[-1] if kept else None), ""
+        return self.latest, f"; without {LATEST}, --resume continues from {kept[-1].name}" if kept else ""
+
+    def check_room(self) -> None:
+        free = shutil.disk_usage(self.path).free
+        if free < LEAST_FREE:
+            raise MeijinError(f"'{self}': only {free // 2**20} MiB of disk are free; make room, then --resume")
+
+    # ---- metrics.csv ----
+
+    def add_metrics(self, row: Mapping[str, Any]) -> None:
+        """Append a row; if it has new columns, the file is written anew."""
+        texts = {name: _short(value) for name, value in row.items()}
+        if new := [name for name in texts if name not in self._columns]:
+            rows = [*read_metrics(self.metrics), texts]
+            self._columns = [*self._columns, *new]
+            write_file(self.metrics, _as_csv(rows, self._columns).encode())
+            return
+        line = _as_csv([texts], self._columns).partition("\n")[2]
+        try:
+            with self.metrics.open("a", newline="", encoding="utf-8") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise MeijinError(f"{self.metrics} could not be written: {error.strerror or error}") from None
+
+    def trim_metrics(self, iteration: int) -> None:
+        """Forget the rows after that iteration; comes before `add_metrics`."""
+        rows = [row for row in read_metrics(self.metrics) if int(float(row["iteration"])) <= iteration]
+        self._columns = list(rows[0]) if rows else []
+        if self.metrics.exists():
+            write_file(self.metrics, _as_csv(rows, self._columns or ["iteration"]).encode())
+
+
+def read_metrics(path: Path) -> list[dict[str, str]]:
+    """The rows of a metrics.csv; a line that was being written when the run was killed is left out."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    return [row for row in csv.DictReader(io.StringIO(whole)) if row.get("iteration")]
+
+
+def _short(value: Any) -> str:
+    return str(value) if isinstance(value, int | str) else f"{float(value):.6g}"
+
+
+def _as_csv(rows: list[dict[str, str]], columns: list[str]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

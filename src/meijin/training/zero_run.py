@@ -1,0 +1,354 @@
+"""A run of AlphaZero: self-play, training, gate and evaluation, again and again."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from meijin.agents.zero import OfNet
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.rng import stream
+from meijin.core.state import State
+from meijin.core.statistics import elo
+from meijin.learning.config import RunConfig
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero import checkpoint
+from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.inference import make_current
+from meijin.learning.zero.learner import Learner
+from meijin.learning.zero.nets import Net
+from meijin.learning.zero.positions import Positions, imitated, policy_width
+from meijin.learning.zero.raw_net import RawNet
+from meijin.learning.zero.replay import ReplayBuffer, deduplicate
+from meijin.search.forest.scale import by_chance, unscalable
+from meijin.training.curves import heat_map
+from meijin.training.events import Gated, Progress, Trained, WarmStarted, Warned
+from meijin.training.net_matches import NetMatches
+from meijin.training.run import Cut, Row, Run
+from meijin.training.sources import Background, Local, Processes, Source
+from meijin.training.warm import check_warm, warm_games
+
+RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
+RATED_GAMES, RATED_SIMULATIONS, RATED_PLIES = 128, 32, 4  # of the match that Elo is measured by
+WARM_SHARE = 0.5  # of a run's time, at most, to play the games of a warm start
+
+
+class ZeroRun(Run[ZeroConfig]):
+    """One run of AlphaZero; see `Run`."""
+
+    CONFIG: ClassVar[type[RunConfig]] = ZeroConfig
+    MEMORY: ClassVar[str] = "selfplay.games, training.batch or replay.window"
+
+    def __init__(
+        self,
+        folder: str | Path,
+        config: ZeroConfig | None = None,
+        *,
+        device: str = "cpu",
+        selfplay_devices: tuple[str, ...] = (),
+        **options: Any,
+    ):
+        """`device`: where the net learns; `selfplay_devices`: where games are played, by default the same."""
+        self.devices = selfplay_devices or (device,)
+        for name in (device, *self.devices):
+            check_device(name)
+        super().__init__(folder, config, device=device, **options)
+
+    def _build(self) -> None:
+        config, device = self.config, self.device
+        if why := unscalable(self.game):
+            raise BadParameter(f"{self.game} cannot be learned by zero: {why}")
+        if not self.resumed:
+            check_warm(self.game, config.warm)
+        self._use_device()
+        with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
+            torch.manual_seed(config.training.seed)
+            self.learner = Learner(self._net(), config.training, device)
+        # With a gate, the net that plays is not the one that learns until that one has beaten it.
+        self.playing = copy.deepcopy(self.learner.averaged) if config.gate.games else self.learner.averaged
+        width = policy_width(self.game, config.replay.policy_width)
+        self.learner.lists_all = width == self.game.branching
+        self.replay = ReplayBuffer(self.game, config.replay.window, width, device)
+        self.matches = NetMatches(self.game, config, device)
+        self.elo = 0.0
+        self.rival = 0  # the iteration whose net the next Elo is measured against
+        self.source: Source | None = None
+        self._surplus: list[Path] = []  # files to remove after the next checkpoint
+        self._costs["training"] = 0.0  # seconds per new position
+
+    def _net(self) -> Net:
+        shape = dict(self.config.net)
+        size = shape.pop("size", "nano")
+        net = Net(self.game, NetConfig.sized(size, **shape))
+        if net.value.units is not None:  # a net that knows nothing expects the scores of random play
+            net.value.units.copy_(torch.tensor(by_chance(self.game)))
+        return net
+
+    def _use_device(self) -> None:
+        if self.device != "cpu":
+            make_current(self.device)  # in whichever thread this is
+
+    def agent(self) -> OfNet:
+        search = self.config.search
+        return OfNet(self.playing, self.config.evaluation.simulations, c=search.c, fpu=search.fpu, device=self.device)
+
+    def expression(self, path: Path) -> str:
+        return f'zero("{path}")'
+
+    def close(self) -> None:
+        super().close()
+        if self.source is not None:
+            self.source.close()
+            self.source = None
+
+    # ---- an iteration ----
+
+    def _iterate(self) -> Row:
+        config, progress = self.config, self.progress
+        self._use_device()
+        warm = config.warm
+        if (warm.agent or warm.records) and not self.iteration and not self.learner.steps:
+            self._start_warm()
+        began = self.clock.elapsed
+        self.source = self.source or self._source()
+        self.source.load(self.playing, self.folder.latest, progress)
+        new, row = self.source.collect(config.length.positions, self._played)
+        if not len(new):
+            raise Cut
+        played, playing = self.clock.elapsed - began, row.pop("playing_seconds")
+        new.save(self.folder.games / f"{self.iteration + 1:06d}.safetensors", game=str(self.game))
+        self.replay.add(new)
+
+        data = self.replay.latest(self._reach())
+        if config.replay.deduplicate:
+            data = deduplicate(data)
+        learned = self.replay.total >= config.replay.start
+        if learned:
+            row |= self._train(data, len(new))
+        trained = self.clock.elapsed - began - played
+        if learned and config.gate.games:
+            row |= self._gate()
+
+        row |= {"positions": self.replay.total, "window": len(data)} | _calibration(new)
+        row |= {"selfplay_seconds": played, "training_seconds": trained}
+        row["simulations_per_second"] = row.get("simulations", 0) / max(playing, 1e-9)
+        if config.selfplay.curriculum:
+            row["simulations_a_move"] = config.search_at(progress).simulations
+        behind, dropped, size = self._surplus_games()
+        self._surplus = behind + dropped
+        row["games_mb"] = size / 2**20
+        if config.replay.disk_mb:
+            row["dropped_for_disk"] = len(dropped)
+        return row
+
+    def _played(self, done: int, total: int) -> bool:
+        # At the end of the run's time, what has been played is still to be learned and saved.
+        return self.report("self-play", done, total, done * self._costs["training"] + self._costs["saving"])
+
+    def _train(self, data: Positions, new: int) -> Row:
+        config, before, began = self.config.training, self.learner.steps, self.clock.elapsed
+        losses = self._fit(data, max(1, round(new * config.reuse / config.batch)))
+        self._costs["training"] = (self.clock.elapsed - began) / new
+        self.emit(Trained(len(data), self.learner.steps - before, losses))
+        return {f"loss_{name}" if "entropy" not in name else name: value for name, value in losses.items()} | {
+            "steps": self.learner.steps,
+            "rate": self.learner.rate(self.progress),
+        }
+
+    def _fit(self, data: Positions, steps: int) -> dict[str, float]:
+        if self.device == "cpu":
+            torch.set_num_threads(self.config.training.threads)
+
+        def on_slice(done: int, total: int) -> bool:
+            return self.report("training", done, total, self._costs["saving"])
+
+        return self.learner.fit(data, steps, lambda: self.progress, on_slice)
+
+    def _reach(self) -> int:
+        replay = self.config.replay
+        return int(min(replay.window, max(replay.start, replay.growth * self.replay.total)))
+
+    def _source(self) -> Source:
+        config = self.config
+        seed = config.selfplay.seed + 104_729 * self.iteration  # a resumed run plays other games
+        if self.devices == (self.device,):
+            kind = Background if config.selfplay.overlap else Local
+            return kind(self.playing, config, self.device, seed)
+        self.save()  # what the workers start with
+        warn = lambda text: self.emit(Warned(text))  # noqa: E731
+        return Processes(self.folder.path / "inbox", config, self.devices, self.folder.latest, seed, warn)
+
+    # ---- warm start ----
+
+    def _start_warm(self) -> None:
+        """Learn from others' games first; they stay in the buffer until self-play has filled it."""
+        given, config = self.warm_positions(), self.config.training
+        if self.stopping:
+            raise Cut
+        data = given.to(self.device)
+        if self.config.replay.deduplicate:
+            data = deduplicate(data)
+        losses = self._fit(data, self.config.warm.steps or max(1, round(len(given) * config.reuse / config.batch)))
+        if self.stopping:
+            raise Cut
+        self.playing.load_state_dict(self.learner.averaged.state_dict())
+        given.save(self.folder.games / f"{0:06d}.safetensors", game=str(self.game))
+        self.replay.add(given)
+        self.save()
+        self.emit(WarmStarted(len(given), self.learner.steps, losses))
+
+    def warm_positions(self) -> Positions:
+        """The positions of a warm start."""
+        config = self.config
+        reserve = WARM_SHARE * self.clock.limit if config.length.seconds else 0.0
+
+        def on_game(done: int, total: int) -> bool:
+            return self.report("warm start", done, total, reserve)
+
+        self.emit(Progress("warm start", 0, config.warm.games))
+        played = warm_games(self.game, config.warm, config.selfplay.seed, on_game)
+        return imitated(self.game, played, config.replay.policy_width)
+
+    # ---- matches between nets ----
+
+    def _gate(self) -> Row:
+        """Whether the new weights may play; if not, the old ones play on while the new ones go on learning."""
+        if not self.fits("gate"):
+            return {}
+        new, step = self.learner.averaged, self._step("gate")
+        try:
+            with self.timed("gate"):
+                share, games, passed = self.matches.gate(new, self.playing, self.iteration, lambda: step(0, 1))
+        except Cut:
+            return {}
+        self.emit(Gated(share, games, passed))
+        if passed:
+            self.playing.load_state_dict(new.state_dict())
+        return {"gate": share, "gate_games": games, "gate_passed": int(passed)}
+
+    def _measure(self) -> Row:
+        """Elo against the net of the last evaluation."""
+        if self.game.seats != 2 or self.game.chance:
+            return {}
+        found: Row = {}
+        if (rival := self._rival(self.rival)).exists():
+            old, step = checkpoint.load(rival, self.game).net.to(self.device), self._step("Elo")
+            settings = RATED_GAMES, RATED_SIMULATIONS, RATED_PLIES, self.iteration
+            share = float(self.matches.results(self.playing, old, *settings, check=lambda: step(0, 1)).mean())
+            share = min(max(share, 0.5 / RATED_GAMES), 1 - 0.5 / RATED_GAMES)
+            self.elo += elo(share)
+            found = {"elo": self.elo, "points_against_last": share}
+        self.rival = self.iteration
+        checkpoint.save(self._rival(self.rival), self.playing, iteration=self.iteration)
+        return found
+
+    # ---- files ----
+
+    def _rival(self, iteration: int) -> Path:
+        return self.folder.checkpoints / f"rival-{iteration:06d}.safetensors"
+
+    def _facts(self) -> Row:
+        return {"elo": self.elo, "rival": self.rival, "positions": self.replay.total}
+
+    def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
+        extra = {}
+        if whole:
+            extra = self.learner.state()
+            if self.playing is not self.learner.averaged:
+                extra |= {RISING + name: tensor for name, tensor in self.learner.averaged.state_dict().items()}
+        checkpoint.save(path, self.playing, half=not whole, extra=extra, **facts)
+
+    def _load(self, path: Path) -> Mapping[str, Any]:
+        found = checkpoint.load(path, self.game)
+        if found.net.config != self.learner.net.config:
+            raise MeijinError(
+                f"{path} holds a net of another shape than the config; restore the old `net`, or start a new run"
+            )
+        for net in {self.learner.net, self.learner.averaged, self.playing}:
+            net.load_state_dict(found.net.state_dict())
+        if found.extra:
+            self.learner.restore(found.extra)
+        if rising := {n.removeprefix(RISING): t for n, t in found.extra.items() if n.startswith(RISING)}:
+            self.learner.averaged.load_state_dict(rising)
+        self.elo, self.rival = float(found.facts.get("elo", 0.0)), int(found.facts.get("rival", 0))
+        return found.facts
+
+    def _reload(self, facts: Mapping[str, Any]) -> None:
+        games = []
+        for path in sorted(self.folder.games.glob("*.safetensors")):
+            if int(path.stem) > self.iteration or not self.learner.steps + self.iteration:
+                path.unlink()  # of the iteration or warm start in flight when the run ended
+            else:
+                games.append(path)
+        self.replay.before = max(0, int(facts.get("positions", 0)) - sum(map(_rows, games)))
+        for path in games:
+            kept = Positions.load(path, self.game)
+            if (width := kept.moves.shape[1]) != self.replay.width:
+                raise MeijinError(
+                    f"replay.policy_width: the run's positions list {width} moves each, and the config asks for "
+                    f"{self.replay.width}; restore the old width, or start a new run"
+                )
+            self.replay.add(kept)
+
+    def _surplus_games(self) -> tuple[list[Path], list[Path], int]:
+        """Files of positions older than the buffer, those over the limit of disk space, and the bytes of the rest."""
+        behind: list[Path] = []
+        dropped: list[Path] = []
+        reach, size, budget = len(self.replay), 0, self.config.replay.disk_mb * 2**20 or math.inf
+        for path in sorted(self.folder.games.glob("*.safetensors"), reverse=True):  # newest first
+            if reach <= 0:
+                behind.append(path)
+            elif dropped or (size and size + path.stat().st_size > budget):  # the newest stays in any case
+                dropped.append(path)
+            else:
+                size += path.stat().st_size
+            reach -= _rows(path)
+        return behind, dropped, size
+
+    def _saved(self) -> None:
+        rivals = set(self.folder.checkpoints.glob("rival-*.safetensors")) - {self._rival(self.rival)}
+        for path in (*self._surplus, *rivals):
+            path.unlink(missing_ok=True)
+
+    def _picture(self) -> NDArray[np.float32] | None:
+        state = State(self.game).roll(stream(1))
+        return None if state.is_over else heat_map(state, RawNet(self.learner.averaged).priors(state))
+
+
+def check_device(name: str) -> None:
+    """Raise unless PyTorch can use the device."""
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise BadParameter(f"device '{name}': write cpu, cuda, or cuda:1 for the second GPU")
+    index = int(name.partition(":")[2] or 0)
+    if name != "cpu" and (not torch.cuda.is_available() or index >= torch.cuda.device_count()):
+        raise BadParameter(f"device '{name}': PyTorch finds {torch.cuda.device_count()} GPUs here; choose cpu")
+
+
+def _rows(path: Path) -> int:
+    try:
+        with safe_open(path, framework="np") as file:
+            return int(file.get_slice("bits").get_shape()[0])
+    except (SafetensorError, OSError):
+        return 0
+
+
+def _calibration(new: Positions) -> dict[str, float]:
+    """How far the search's values are from the outcomes: the mean gap over ten classes of values."""
+    values = new.values.float().gather(1, new.facts[:, :1].long())[:, 0]
+    outcomes = new.outcomes.float().gather(1, new.facts[:, :1].long())[:, 0]
+    classes = ((values.clamp(-1, 1) + 1) * 4.9999).long()
+    gap = 0.0
+    for k in range(10):
+        mine = classes == k
+        if int(mine.sum()):
+            gap += float((values[mine].mean() - outcomes[mine].mean()).abs()) * float(mine.float().mean())
+    return {"calibration_gap": gap, "value_error": float((values - outcomes).square().mean())}

@@ -1,0 +1,16 @@
+"""`play` clears the left neighbour of the leftmost cell."""
+
+from mistakes._games import row
+
+SAYS = "rule 'play' fails: index -1 is negative"
+REMEDY = "test the index before it is used"
+
+
+def play(s, move):
+    s.held[move] = (s.ply & 1) + 1
+    s.held[move - 1] = s.held[move - 1 + 1] // 2 * 2  # wrong
+    s.ply += 1
+
+
+def faulty():
+    return row(play=play)
