@@ -149,7 +149,7 @@ def test_an_agent_that_cannot_be_loaded_does_not_hide_the_others(monkeypatch: py
 def test_rules() -> None:
     text = " ".join(good("rules", "connect_four(width=5)").split())
     assert "Connect Four connect_four(width=5)" in text and "Drop discs into columns" in text and "`" not in text
-    assert "seats: X, O" in text
+    assert "seats: yellow, red" in text
     assert "parameter type default here allowed" in text and "width int 7 5 1 to 26" in text
     assert "default allowed" in " ".join(good("rules", "connect_four").split())
     assert "did you mean 'othello'?" in bad("rules", "otello")
