@@ -170,12 +170,10 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
 
 
 def twin(fn: types.FunctionType) -> Any:
-    """The Numba dispatcher of a plain function (compiled when it is first called with given types).
+    """The compiled form of a plain function, to be called by other compiled functions.
 
     Rules are loops, so that a GPU can run them; a search on the CPU that calls itself says so: `fn.recursive = True`.
     """
-    import numba
-
     found = _twins.get(fn)
     if found is _IN_PROGRESS:
         raise RecursionError(f"{fn.__qualname__} calls itself; write rules and kernels with loops instead")
@@ -183,7 +181,12 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            found = numba.njit(nogil=True, error_model="numpy", forceinline=getattr(fn, "inlined", False))(copy)
+            if getattr(fn, "recursive", False):
+                found = entry(copy)
+            else:
+                from meijin.core.lowering import inner
+
+                found = inner(copy, inlined=getattr(fn, "inlined", False))
         except BaseException:
             del _twins[fn]
             raise
@@ -192,6 +195,13 @@ def twin(fn: types.FunctionType) -> Any:
                 cell.cell_contents = found
         _twins[fn] = found
     return found
+
+
+def entry(fn: types.FunctionType) -> Any:
+    """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
+    import numba
+
+    return numba.njit(nogil=True, error_model="numpy")(fn)
 
 
 def inlined(fn: F) -> F:
@@ -300,7 +310,7 @@ class Kernel:
         from numba import typeof
 
         try:
-            dispatcher = twin(self.plain)
+            dispatcher = entry(linked(self.plain))
             cache = _DiskCache(digest(self.plain), self.name)
             dispatcher._cache = cache
             types_ = tuple(typeof(arg) for arg in args)
