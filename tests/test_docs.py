@@ -81,8 +81,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
-def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, as one session; what has a title is a file that the session can import."""
+def test_the_python_of_a_page_runs(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In order, as one session, and prints what its comments `# -> ...` say. What has a title is a file to import."""
     for module in NEEDS.get(name(page), ()):
         pytest.importorskip(module)
     if name(page) not in COMPILED:
@@ -94,6 +96,9 @@ def test_the_python_of_a_page_runs(page: Path, folder: Path, monkeypatch: pytest
             file = folder / f"block_{number}.py"  # a file, so that errors show lines
             file.write_text(text, encoding="utf-8")
             exec(compile(text, str(file), "exec"), names)
+            printed = capsys.readouterr().out
+            for expected in re.findall(r"# -> (.*)", text):
+                assert expected in printed
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name in COMMANDS], ids=name)
@@ -105,7 +110,8 @@ def test_the_commands_of_a_page_run(page: Path, folder: Path, monkeypatch: pytes
         for line in block.splitlines():
             words = shlex.split(line, comments=True)
             if words[:1] == ["meijin"] and words[1] in QUICK:
-                result = run(*words[1:], input="quit\n" if words[1] == "play" else None)
+                few = ["--games", "3"] if words[1] == "check" else []
+                result = run(*words[1:], *few, input="quit\n" if words[1] == "play" else None)
                 assert result.exit_code == 0, f"{line}\n{result.output}"
                 ran += 1
     assert ran
