@@ -17,6 +17,7 @@ from commands import run
 from meijin.agents.catalogue import agents
 from meijin.cli.app import app
 from meijin.core import compile as compiling
+from meijin.core.batch import simulate
 from meijin.core.catalogue import games
 from meijin.core.check import check_game
 from meijin.core.contract import CONTRACT
@@ -27,8 +28,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
-# Blocks of these pages are compiled: nets and many games at once are too slow as plain Python.
-COMPILED = {"README.md", "docs/arena.md", "docs/batches.md", "docs/zero.md"}
+INTERPRETED = {"docs/your-first-game.md"}  # its blocks check a game, which takes seconds to compile
 NEEDS = {"docs/zero.md": ("torch", "safetensors", "onnxruntime", "onnxscript"), "docs/batches.md": ("pandas",)}
 
 # Pages whose commands are run as well, and the commands that take a moment only.
@@ -87,9 +87,9 @@ def test_the_python_of_a_page_runs(
     """In order, as one session, and prints what its comments `# -> ...` say. What has a title is a file to import."""
     for module in NEEDS.get(name(page), ()):
         pytest.importorskip(module)
-    if name(page) not in COMPILED:
-        monkeypatch.setattr(compiling, "JIT", False)
     save_files(page, folder)
+    if name(page) in INTERPRETED:
+        monkeypatch.setattr(compiling, "JIT", False)
     names: dict[str, object] = {"__name__": "session"}
     for number, (title, text) in enumerate(blocks(page, "python")):
         if not title:
@@ -99,6 +99,10 @@ def test_the_python_of_a_page_runs(
             printed = capsys.readouterr().out
             for expected in re.findall(r"# -> (.*)", text):
                 assert expected in printed
+    monkeypatch.setattr(compiling, "JIT", True)
+    for entry in list(games._entries.values()):
+        if entry.factory.__module__ in {title.removesuffix(".py") for title, _ in blocks(page, "python")}:
+            simulate(entry.factory(), 5, threads=1)  # the rules compile
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name in COMMANDS], ids=name)
