@@ -17,6 +17,7 @@ from commands import run
 from meijin.agents.catalogue import agents
 from meijin.cli.app import app
 from meijin.core import compile as compiling
+from meijin.core import cuda
 from meijin.core.batch import simulate
 from meijin.core.catalogue import games
 from meijin.core.check import check_game
@@ -29,7 +30,6 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 INTERPRETED = {"docs/your-first-game.md"}  # its blocks check a game, which takes seconds to compile
-NEEDS = {"docs/zero.md": ("torch", "safetensors", "onnxruntime", "onnxscript"), "docs/batches.md": ("pandas",)}
 
 # Pages whose commands are run as well, and the commands that take a moment only.
 COMMANDS = {"your-first-game.md", "moving-pieces.md", "game-reference.md", "writing-an-agent.md"}
@@ -41,8 +41,19 @@ def name(page: Path) -> str:
 
 
 def blocks(page: Path, language: str) -> list[tuple[str, str]]:
-    """(file name or "", text) of each block: ```python title="snort.py" is a file that the reader saves."""
-    return re.findall(rf'```{language}(?: title="(.*?)")?\n(.*?)```', page.read_text(encoding="utf-8"), re.DOTALL)
+    """(file name or "", text) of each block: ```python title="snort.py" is a file that the reader saves.
+
+    A block after the comment `<!-- needs: pandas -->` is left out where that is missing.
+    """
+    block = rf'(?:<!-- needs: ([^>]*) -->\n)?```{language}(?: title="(.*?)")?\n(.*?)```'
+    found = re.findall(block, page.read_text(encoding="utf-8"), re.DOTALL)
+    return [(title, text) for needs, title, text in found if all(map(available, needs.split()))]
+
+
+def available(what: str) -> bool:
+    if what == "gpu":
+        return cuda.available() and not cuda.simulated()
+    return importlib.util.find_spec(what) is not None
 
 
 def save_files(page: Path, folder: Path) -> None:
@@ -85,8 +96,6 @@ def test_the_python_of_a_page_runs(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In order, as one session, and prints what its comments `# -> ...` say. What has a title is a file to import."""
-    for module in NEEDS.get(name(page), ()):
-        pytest.importorskip(module)
     save_files(page, folder)
     if name(page) in INTERPRETED:
         monkeypatch.setattr(compiling, "JIT", False)
