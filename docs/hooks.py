@@ -9,20 +9,26 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
-OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "experiments/zero/README.md", "experiments/classic/README.md")
+OUTSIDE = {  # place on the site -> place in the repository
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "experiments-zero.md": "experiments/zero/README.md",
+    "experiments-classic.md": "experiments/classic/README.md",
+}
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Pages that live elsewhere in the repository."""
-    for path in OUTSIDE:
-        files.append(File.generated(config, path, content=(ROOT / path).read_text(encoding="utf-8")))
+    for path, source in OUTSIDE.items():
+        files.append(File.generated(config, path, content=(ROOT / source).read_text(encoding="utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Links to files of the repository that are no pages become plain text; those to pages become links on the site."""
     here = PurePosixPath(page.file.src_uri)
-    where = (here if str(here) in OUTSIDE else "docs" / here).parent  # of the page, in the repository
+    where = PurePosixPath(OUTSIDE.get(str(here), f"docs/{here}")).parent
+    pages = {source: path for path, source in OUTSIDE.items()}
 
     def link(found: re.Match[str]) -> str:
         label, target = found[1], found[2]
@@ -32,7 +38,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         parts: list[str] = []
         for part in (where / path).parts:
             parts = parts[:-1] if part == ".." else [*parts, part]
-        inside = "/".join(parts[1:] if parts[0] == "docs" else parts)
+        found_at = "/".join(parts)
+        inside = pages.get(found_at, found_at.removeprefix("docs/"))
         if files.get_file_from_path(inside) is None:
             return label
         up = "../" * (len(here.parts) - 1)

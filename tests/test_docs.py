@@ -165,6 +165,14 @@ def test_the_reference_has_every_field_of_a_game_and_every_rule() -> None:
         assert f"| `{rule}({', '.join(arguments)})` |" in page
 
 
+def test_the_site_has_every_page() -> None:
+    """MkDocs reads the list when `make docs` builds the site, which is not part of the tests."""
+    listed = set(re.findall(r"([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if page.parent.name != "notes"}
+    outside = set(re.findall(r'^    "([\w.-]+\.md)": ', (DOCS / "hooks.py").read_text(encoding="utf-8"), re.MULTILINE))
+    assert outside and listed == pages | outside
+
+
 def test_every_setting_of_zero_is_documented() -> None:
     pytest.importorskip("torch")
     settings = script("settings")
