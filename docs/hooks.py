@@ -1,4 +1,4 @@
-"""What MkDocs does besides: pages from outside this folder, and links that work both on the site and in the repository."""
+"""Hooks of MkDocs: pages from outside this folder, and links that work on the site and in the repository."""
 
 from __future__ import annotations
 

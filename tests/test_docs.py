@@ -1,4 +1,4 @@
-"""The documentation shows what the code does: every block of every page runs, links lead somewhere, lists are complete."""
+"""The documentation shows what the code does: blocks run, commands exist, links lead somewhere, lists are complete."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run
 
+from commands import run
 from meijin.agents.catalogue import agents
 from meijin.cli.app import app
 from meijin.core import compile as compiling
