@@ -114,7 +114,7 @@ def test_a_first_agent_passes() -> None:
     [
         (Illegal, "list legal moves"),
         (Meddling, "thinking changes the position"),
-        (Deaf, "thinks on 1 s after `stop`"),
+        (Deaf, "thinks for 1 s after `stop`"),
         (OneSided, "one score per seat"),
         (Eager, "1000 simulations where 20 were allowed"),
         (Silent, "`think` must yield an Analysis"),

@@ -165,7 +165,7 @@ class Champion(ZeroSearch):
         if files.champion(game) is not None:
             return None
         known = sorted({said["game"] for _, said in files.champions()})
-        return f"there is no champion of it yet; {'games with one: ' + ', '.join(known) if known else 'nor of others'}"
+        return f"it has no champion yet; {'games that have one: ' + ', '.join(known) if known else 'no game has one'}"
 
     def net(self, game: Game) -> Weights:
         path = files.champion(game)

@@ -227,10 +227,10 @@ class _DiskCache:
         try:
             data = self._path(sig, target_context.codegen()).read_bytes()
             payload = data[_SUM:]
-            if hashlib.sha256(payload).digest() != data[:_SUM]:  # rotten machine code would crash
+            if hashlib.sha256(payload).digest() != data[:_SUM]:  # damaged machine code would crash
                 return None
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # missing, truncated, foreign: compile again and write it anew
+        except Exception:  # missing, truncated or of another version: compile and write it again
             return None
 
     def save_overload(self, sig: Any, result: Any) -> None:

@@ -60,7 +60,7 @@ class Symmetry:
 
     @property
     def swaps(self) -> bool:
-        """Whether it exchanges seats: then the image of a start position is none, as the other seat is to move."""
+        """Whether it exchanges seats: then the image of a start position is not one, as the other seat is to move."""
         return self.seats != tuple(range(len(self.seats)))
 
 

@@ -73,7 +73,7 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
         if not isinstance(text, str):
             raise RuleError(f"{kind} {number} is called {text!r}; a name must be a text")
         if not text or any(c.isspace() for c in text):
-            raise RuleError(f"{kind} {number} is called {text!r}; a name needs at least one character and no spaces")
+            raise RuleError(f"{kind} {number} is called {text!r}; a name must not be empty or contain spaces")
         if (other := taken.setdefault(text.lower(), number)) != number:
             raise RuleError(
                 f"notation clash: {kind}s {other} and {number} are both called '{text}'; "

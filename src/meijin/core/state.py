@@ -1,4 +1,4 @@
-"""`State`: one position of a game with its history, the pleasant face of a record."""
+"""`State`: one position of a game with its history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meijin.core.moves import Move
 from meijin.core.positions import checked_turn, checked_values, read_position, write_position
 from meijin.core.rng import Stream, choose
 
-UNKNOWN = "?"  # written for a position that only its record tells
+UNKNOWN = "?"  # written for a position that is known only by its record
 
 
 class State:

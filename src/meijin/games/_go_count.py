@@ -37,7 +37,7 @@ def final_score(state: State, dead: Iterable[int] = ()) -> float:
         lead += int(state.record.prisoners[0]) - int(state.record.prisoners[1])
     for cell in set(dead):
         if not 0 <= cell < len(cells) or cells[cell] == EMPTY:
-            raise BadParameter(f"dead={cell}: no stone stands there; give the cells of stones")
+            raise BadParameter(f"dead={cell}: there is no stone; give the cells of stones")
         if not by_area:
             lead += 1 if cells[cell] == WHITE else -1
         cells[cell] = EMPTY

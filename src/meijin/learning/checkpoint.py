@@ -34,7 +34,7 @@ Tensors = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[N]):
-    """A net that was saved, whatever stands for a net: `read` gives its description."""
+    """A saved net of any kind; `read` gives its description."""
 
     path: Path
     kind: str

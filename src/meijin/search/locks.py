@@ -70,5 +70,5 @@ def _give_way(typing: Any) -> Any:
     return types.int32(), make
 
 
-# As compiled code sees them; to Python an intrinsic is no function that can be called.
+# As compiled code sees them; Python cannot call an intrinsic.
 swap, peek, clear, give_way = cast(Any, (_swap, _peek, _clear, _give_way))

@@ -26,7 +26,7 @@ class Event:
     """Base of all events."""
 
     def to_json(self) -> str:
-        """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; null stands for nan."""
+        """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; nan is written as null."""
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
         return msgspec.json.encode({"event": name, **vars(self)}, enc_hook=_plain).decode()
 

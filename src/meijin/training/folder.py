@@ -73,7 +73,7 @@ class RunFolder:
     # ---- metrics.csv ----
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
-        """Append a row; if it has new columns, the file is written anew."""
+        """Append a row; if it has new columns, the whole file is rewritten."""
         texts = {name: _short(value) for name, value in row.items()}
         if new := [name for name in texts if name not in self._columns]:
             rows = [*read_metrics(self.metrics), texts]

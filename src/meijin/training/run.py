@@ -71,7 +71,7 @@ class Run(ABC, Generic[C]):
     ):
         """Check everything, then create the directory or read it. Only a run that is resumed needs no config.
 
-        `began`: when the clock of this session started, as told by `now`; by default it starts here.
+        `began`: when the clock of this session started, in the time of `now`; by default it starts here.
         """
         self.clock = RunClock(began=began, now=now)
         self.folder, self.device, self.handlers = RunFolder(folder), device, list(handlers)

@@ -46,7 +46,7 @@ class Source(ABC):
 
     @abstractmethod
     def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
-        """At least so many new positions, and figures about their games; `playing_seconds` is how long they took.
+        """At least that many new positions, and figures about their games; `playing_seconds` is how long they took.
 
         `on_slice(positions so far, positions)` is called between slices; once it says no, what there is is returned.
         """

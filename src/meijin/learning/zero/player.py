@@ -20,7 +20,7 @@ from meijin.search.forest.scale import unscaled
 SLICE_SECONDS = 0.01  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
 TINY = 1e-6  # scores closer than this are equal
-ROOM = 4  # trees have room for so many times the simulations of one search, since what was kept counts too
+ROOM = 4  # trees have room for the simulations of this many searches, since kept nodes count, too
 
 
 class Player:
@@ -89,7 +89,7 @@ class Player:
     # ---- searching ----
 
     def _want(self, simulations: int) -> None:
-        """Let the next steps search until the root has so many visits."""
+        """Let the next steps search until the root has that many visits."""
         options = self.forest.host("options")
         options[layout.FULL_SIMULATIONS] = simulations
         info = self.forest.host("info")
@@ -108,7 +108,7 @@ class Player:
         return kept
 
     def aim(self, simulations: int | None) -> None:
-        """Search until the root has so many visits; None: for as long as anybody wants."""
+        """Search until the root has that many visits; None: until stopped."""
         self._want(FOREVER if simulations is None else min(simulations, FOREVER))
 
     @property

@@ -39,7 +39,7 @@ LEAST = {"simulations": 1, "considered": 1} | dict.fromkeys(
 class Settings:
     """How trees search and how self-play plays."""
 
-    simulations: int = 64  # a move
+    simulations: int = 64  # per move
     gumbel: bool = False  # Gumbel's rules (sampling without replacement, sequential halving) in place of PUCT
     c: float = 1.5  # PUCT's exploration: the weight of the net's opinion against what was seen
     fpu: float = 0.15  # how much less than its parent an unvisited move is taken to be worth
@@ -56,7 +56,7 @@ class Settings:
     warm: int = 0  # plies
     cool: float = 0.0  # the temperature from there on; 0: the best move
     random_share: float = 0.0  # share of the games that begin with random plies
-    random_plies: int = 0  # at most so many
+    random_plies: int = 0  # at most
     cap: int = 0  # plies after which a game is cut short and scored as it stands; 0: never
     resign: float = -2.0  # value in [-1, 1] below which a seat resigns; -1 or less: never
     play_on: float = 0.1  # share of the games in which nobody may, to see how often it would have been wrong
@@ -186,7 +186,7 @@ class Forest:
     ):
         assert game.branching is not None and game.num_planes is not None
         if count < 1:
-            raise BadParameter(f"{count} trees: a forest has at least one")
+            raise BadParameter(f"{count} trees: must be at least 1")
         if game.num_moves > 2**15 - 1 and selfplay:
             raise BadParameter(f"{game} has {game.num_moves} moves; self-play keeps at most {2**15 - 1}")
         self.game, self.count, self.settings, self.gpu, self.selfplay = game, count, settings, gpu, selfplay

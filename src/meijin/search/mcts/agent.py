@@ -220,7 +220,7 @@ def _reaches(one: float, other: float) -> bool:
 
 
 class _Merged:
-    """One node's statistics added up over several trees; a proof in one of them stands for all."""
+    """One node's statistics added up over several trees; a proof in one of them holds for all."""
 
     def __init__(self, seats: int):
         self.visits, self.total, self.exact = 0, np.zeros(seats), False

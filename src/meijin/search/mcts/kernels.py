@@ -261,9 +261,9 @@ def simulate_with(options: Options) -> Callable[[Game], Function]:
 
 
 def _simulate(game: Game, options: Options) -> Function:
-    """`kernel(tree, thread, simulations, frozen, c)`: up to so many simulations; returns how many were done.
+    """`kernel(tree, thread, simulations, frozen, c)`: up to that many simulations; returns how many were done.
 
-    Stops early when it is told to, when the root is proven and, unless `frozen`, when there is no room for a node's
+    Stops early if the stop flag is set, if the root is proven and, unless `frozen`, when there is no room for a node's
     children.
     """
     shared = options.shared and compiling.JIT  # interpreted threads work one after the other
