@@ -112,7 +112,7 @@ def test_a_first_agent_passes() -> None:
 @pytest.mark.parametrize(
     ("agent", "problem"),
     [
-        (Illegal, "list legal moves"),
+        (Illegal, "list one or more legal moves"),
         (Meddling, "thinking changes the position"),
         (Deaf, "thinks for 1 s after `stop`"),
         (OneSided, "one score per seat"),

@@ -96,7 +96,7 @@ def require() -> None:
     """Raise NoDevice unless a GPU can be used."""
     if why := problem():
         raise NoDevice(
-            f"no GPU can be used: {why}. Install the `gpu` extra (pip install 'meijin[gpu]') and an NVIDIA driver, "
+            f"no GPU can be used: {why}. Install numba-cuda (pip install numba-cuda) and an NVIDIA driver, "
             "or leave the device at cpu"
         )
 

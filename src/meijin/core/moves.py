@@ -71,7 +71,7 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
     for number in range(count):
         text = name(number)
         if not isinstance(text, str):
-            raise RuleError(f"{kind} {number} is called {text!r}; a name must be a text")
+            raise RuleError(f"{kind} {number} is called {text!r}; a name must be a string")
         if not text or any(c.isspace() for c in text):
             raise RuleError(f"{kind} {number} is called {text!r}; a name must not be empty or contain spaces")
         if (other := taken.setdefault(text.lower(), number)) != number:

@@ -67,7 +67,7 @@ def dead_stones(state: State, playouts: int = 1000, seed: int = 0, *, share: flo
     that are over but for the taking of dead stones; it reads nothing out, so a clever seki may fool it.
     """
     if playouts < 1:
-        raise BadParameter(f"playouts={playouts}: give at least 1")
+        raise BadParameter(f"playouts={playouts}: must be at least 1")
     game, cells = state.game, state.cells
     owners = np.zeros((len(cells), 2), np.int64)
     states = game.states(2)

@@ -69,10 +69,10 @@ class Settings:
     def __post_init__(self) -> None:
         for name, low in LEAST.items():
             if not getattr(self, name) >= low:
-                raise BadParameter(f"{name}={getattr(self, name)!r}: at least {low}")
+                raise BadParameter(f"{name}={getattr(self, name)!r}: must be at least {low}")
         for name in ("noise", "full_share", "random_share", "play_on"):
             if not 0 <= getattr(self, name) <= 1:
-                raise BadParameter(f"{name}={getattr(self, name)!r}: a share lies between 0 and 1")
+                raise BadParameter(f"{name}={getattr(self, name)!r}: must be between 0 and 1")
         if self.full_share < 1 and self.fast_simulations < 1:
             raise BadParameter("full_share below 1 needs fast_simulations, the length of the other searches")
         if self.gumbel and self.reuse:
