@@ -79,7 +79,7 @@ def _kinds(factory: Callable[..., Agent]) -> dict[str, tuple[type, ...]]:
     """Parameter -> the types it may have, for those that are numbers, strings or booleans."""
     try:
         hints = typing.get_type_hints(cast(Any, factory).__init__ if isinstance(factory, type) else factory)
-    except Exception:  # an annotation that names what is not there says nothing
+    except Exception:  # an annotation with unknown names says nothing
         return {}
     found = {name: typing.get_args(hint) or (hint,) for name, hint in hints.items()}
     return {name: kinds for name, kinds in found.items() if all(kind in list(_WORDS) for kind in kinds)}

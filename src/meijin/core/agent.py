@@ -202,8 +202,8 @@ _LIVES = threading.Lock()
 class Agent(ABC):
     """Chooses moves. `name` is the expression that makes the agent again.
 
-    A subclass writes `think`, and whatever else it has reason to: `decide`, `unfit`, `reseed`, `release`. While it
-    thinks it looks at `stopping`, or lets a compiled kernel read `stop_flag`. `check_agent` tries it.
+    A subclass implements `think`, and where needed `decide`, `unfit`, `reseed` and `release`. While it thinks, it looks
+    at `stopping`, or lets a compiled kernel read `stop_flag`. `check_agent` tries it.
     """
 
     name: str = "agent"
@@ -214,7 +214,7 @@ class Agent(ABC):
     measures: tuple[str, ...] = ()
     #: Its own limit, used if a caller gives none that it keeps.
     limit: Limit = Limit()
-    #: Whether thinking about a position helps it when that position's continuation comes up.
+    #: Whether thinking about a position helps with the positions that follow it.
     ponders: bool = False
 
     @cached_property
@@ -256,14 +256,14 @@ class Agent(ABC):
                 yield self._advised(state, analysis)
 
     def stop(self) -> None:
-        """End the thinking in progress, from any thread; without any, do nothing."""
+        """End the thinking in progress, from any thread. Does nothing if the agent is not thinking."""
         life = self._life
         if life.owner is not None:
             life.stopping = True
             life.stop_flag[0] = 1
 
     def ponder(self, state: State) -> None:
-        """Think about a position in the background until the next call; only where that `ponders`."""
+        """Think about a position in the background until the next call. Does nothing unless the agent `ponders`."""
         self._end_pondering()
         if not self.ponders or state.turn < 0 or self._life.closed:
             return
@@ -280,7 +280,7 @@ class Agent(ABC):
         begun.wait()  # so that a `stop` that follows finds it thinking
 
     def value(self, state: State) -> tuple[float, ...]:
-        """What each seat can expect of any position, finished games and chance turns included."""
+        """The expected score of each seat in any position, finished games and chance turns included."""
         if state.is_over:
             return state.scores
         if state.is_chance:
@@ -292,7 +292,7 @@ class Agent(ABC):
         return value
 
     def seed(self, seed: int) -> None:
-        """Make what follows reproducible, and forget what was kept. Agents without randomness only forget."""
+        """Make what follows reproducible, and forget earlier searches. Agents without randomness only forget."""
         self._end_pondering()
         with self._life.lock:
             self.reseed(seed)
@@ -323,14 +323,14 @@ class Agent(ABC):
 
     @abstractmethod
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
-        """Yield analyses of a position in which a seat is to move, about one in `every` seconds, the final one last.
+        """Yield analyses of a position in which a seat is to move, about one every `every` seconds, the final one last.
 
         `limit` holds only what the agent keeps, or else its own default; a clock has become seconds. One agent
         thinks about one thing at a time.
         """
 
     def decide(self, state: State, limit: Limit) -> Move:
-        """The move to make; for agents that can choose one without knowing all about the others."""
+        """The move to make. Override it if choosing a move is cheaper than a full analysis."""
         best = None
         for analysis in self.think(state, limit, math.inf):
             best = analysis.best

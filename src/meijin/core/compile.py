@@ -195,13 +195,13 @@ def twin(fn: types.FunctionType) -> Any:
 
 
 def inlined(fn: F) -> F:
-    """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
+    """Have the compiler inline a function: an array counts as eight arguments, and calls with twenty arrays are slow."""
     fn.inlined = True  # type: ignore[attr-defined]
     return fn
 
 
 class _DiskCache:
-    """What Numba asks of a dispatcher's cache, over one file an overload; any damage means compiling again."""
+    """What Numba asks of a dispatcher's cache, with one file per overload; any damage means compiling again."""
 
     def __init__(self, key: str, name: str):
         self.key, self.name = key, name

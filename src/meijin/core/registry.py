@@ -180,7 +180,7 @@ class Registry(Generic[T]):
         return load_file(path, self)
 
     def _load_entry_points(self, only: str | None = None, unnamed: bool = False) -> None:
-        """Load all that wait, those called `only`, or those whose names only loading can tell."""
+        """Load all that wait, those called `only`, or those whose names are known only after loading."""
         with self._loading:
             wanted = [
                 point
@@ -273,7 +273,7 @@ def _without(entries: dict[str, Entry[Any]], module: str) -> dict[str, Entry[Any
 def _added(
     path: str | Path, registries: tuple[Registry[Any], ...], others: list[dict[str, Entry[Any]]]
 ) -> tuple[Entry[Any], ...]:
-    """What `registries` hold beyond `others`, checked to be something and to hide nothing installed."""
+    """What `registries` hold beyond `others`, after checking that it is not empty and hides nothing installed."""
     added: list[Entry[Any]] = []
     for registry, before in zip(registries, others, strict=True):
         for name, entry in registry._entries.items():
