@@ -195,7 +195,7 @@ def twin(fn: types.FunctionType) -> Any:
 
 
 def inlined(fn: F) -> F:
-    """Have the compiler inline a function: an array counts as eight arguments, and calls with twenty arrays are slow."""
+    """Have the compiler inline a function: an array counts as eight arguments, and calls with many are slow."""
     fn.inlined = True  # type: ignore[attr-defined]
     return fn
 

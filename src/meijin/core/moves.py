@@ -84,7 +84,10 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
 
 
 def permuted(paths: Sequence[Path | None], cells: Sequence[int]) -> tuple[int, ...] | None:
-    """Where each path goes when cell i goes to `cells[i]`; None if some image is not a path. A move without a path stays as it is."""
+    """Where each path goes when cell i goes to `cells[i]`; None if some image is not a path.
+
+    A move without a path stays as it is.
+    """
 
     def image(step: Step) -> Step:
         if isinstance(step, str):

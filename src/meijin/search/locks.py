@@ -27,7 +27,7 @@ def acquire(lock: Any) -> None:
 
 
 def release(lock: Any) -> None:
-    """Free the lock; all that was written before is seen by whoever takes it next."""
+    """Free the lock; the thread that takes it next sees everything written before."""
     clear(lock)
 
 

@@ -1,4 +1,4 @@
-"""How a run's net becomes a champion: half precision, with its config, its curve and its measured strength."""
+"""Making a champion from a run's net: half precision, with its config, its curve and its measured strength."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ Handler = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    """The first event: what is trained, and from where it goes on."""
+    """The first event: what is trained, and where it starts or continues."""
 
     method: str  # "zero", ...
     game: str

@@ -155,7 +155,7 @@ class Run(ABC, Generic[C]):
         return made
 
     def _facts(self) -> Row:
-        """What else the learner wants in the facts of a checkpoint."""
+        """Further facts that the learner stores in a checkpoint."""
         return {}
 
     def _measure(self) -> Row:
@@ -186,14 +186,14 @@ class Run(ABC, Generic[C]):
 
     @property
     def left(self) -> float | None:
-        """Estimated seconds to the end of the run; None if nobody knows yet."""
+        """Estimated seconds to the end of the run; None if not known yet."""
         known = list(self._durations)[-1:] if len(self._durations) < 3 else list(self._durations)[1:]
         if not known:
             return self.clock.left if self.config.length.seconds else None
         return max(0.0, min(self.clock.left, (self.config.length.iterations - self.iteration) * float(np.mean(known))))
 
     def going(self, reserve: float = 0.0) -> bool:
-        """Whether work may go on: nobody asked to stop, and more than `reserve` seconds are left."""
+        """Whether work may continue: nobody asked to stop, and more than `reserve` seconds are left."""
         return not self._stopping.is_set() and self.clock.left > reserve
 
     def report(self, phase: str, done: int, total: int, reserve: float = 0.0) -> bool:

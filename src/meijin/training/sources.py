@@ -113,7 +113,7 @@ class Local(Source):
 
 
 class Background(Source):
-    """Self-play in threads of this process that goes on while the net learns, at most one iteration ahead.
+    """Self-play in threads of this process that continues while the net learns, at most one iteration ahead.
 
     On a GPU it has a stream of its own, so that neither waits for the other; what passes between them is synchronised.
     """

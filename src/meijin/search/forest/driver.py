@@ -50,7 +50,7 @@ class Settings:
     value_scale: float = 1.0  # Gumbel's c_scale
     considered: int = 16  # Gumbel: moves considered at the root
     gumbel_scale: float = 1.0  # Gumbel: of the noise at the root; 0: play at one's best
-    fast_simulations: int = 0  # a move in the short searches of playout-cap randomisation; they are not learned
+    fast_simulations: int = 0  # per move in the short searches of playout-cap randomisation, which are not learned from
     full_share: float = 1.0  # share of the searches that are full
     temperature: float = 1.0  # of the choice of moves, up to ply `warm`
     warm: int = 0  # plies
@@ -59,11 +59,11 @@ class Settings:
     random_plies: int = 0  # at most
     cap: int = 0  # plies after which a game is cut short and scored as it stands; 0: never
     resign: float = -2.0  # value in [-1, 1] below which a seat resigns; -1 or less: never
-    play_on: float = 0.1  # share of the games in which nobody may, to see how often it would have been wrong
+    play_on: float = 0.1  # share of the games in which no seat may resign, to see how often that would be wrong
     reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
     free_simulations: int = (
-        0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
+        0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
     )
 
     def __post_init__(self) -> None:
@@ -260,7 +260,7 @@ class Forest:
 
     @property
     def finished(self) -> bool:
-        """Whether every search has done what was wanted of it (outside self-play)."""
+        """Whether every search is complete (outside self-play)."""
         info = self.host("info")
         enough = (info[:, layout.DONE] >= info[:, layout.TARGET]) | (info[:, layout.PROVEN] == 1)
         return bool(((info[:, layout.READY] == 1) & enough).all())

@@ -56,7 +56,7 @@ FULL = 8  # 1: a full search, whose policy is worth learning
 PLY = 9  # moves made in this game by seats
 SLOT = 10  # positions written so far: the next goes to slot SLOT % slots
 BEGAN = 11  # the value of SLOT when the game began
-PLAYS_ON = 12  # 1: in this game nobody may resign
+PLAYS_ON = 12  # 1: in this game no seat may resign
 SURE = 13  # the seat that would have resigned in it, or -1
 DEEPEST = 14  # edges on the longest path since the root was set
 PROVEN = 15  # 1: the root's value is exact
@@ -83,7 +83,7 @@ RANDOM_SHARE = 14  # share of the games that begin with random plies
 RANDOM_PLIES = 15  # at most this many random plies
 CAP = 16  # plies by seats after which a game is cut short; 0: never
 RESIGN = 17  # value below which a seat resigns; -1 or less: never
-RESIGN_PLAY_ON = 18  # share of the games in which nobody may, to see whether it was right
+RESIGN_PLAY_ON = 18  # share of the games in which no seat may resign, to see whether it was right
 REUSE = 19  # 1: keep the tree below the move that was made
 GUMBEL_SCALE = 20  # of the noise at the root: 1 to explore, 0 to play at one's best
 FREE_SIMULATIONS = 21  # simulations in one step that may end without a question for the net
@@ -91,8 +91,8 @@ HURRY = 22  # 1: a root that is proven moves at once
 RIVALS = 23  # this many trees, the first ones, play against a past net
 OPTIONS_SIZE = 24
 
-# Slots of `stats` (int64), one row a tree.
-GAMES = 0  # games that came to an end
+# Slots of `stats` (int64), one row per tree.
+GAMES = 0  # finished games
 PLIES = 1  # moves made in them by seats
 SIMULATIONS = 2
 EVALUATIONS = 3  # positions that the net saw
@@ -100,7 +100,7 @@ RESIGNED = 4  # games that a seat resigned
 CUT = 5  # games cut short at the cap
 DOUBTED = 6  # games played on in which a seat would have resigned
 WRONGED = 7  # and did not lose
-LOST = 8  # finished positions overwritten before anybody took them
+LOST = 8  # finished positions overwritten before they were taken
 FAULT = 9  # 1 + a plane that is not what its packing says
 RIVAL_GAMES = 10  # games against a past net
 RIVAL_POINTS = 11  # what the others made in them, in halves: 2 where the past net was beaten, 1 for a draw

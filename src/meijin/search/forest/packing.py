@@ -1,4 +1,4 @@
-"""How a position's planes are packed in the record: a bit where they are 0 and 1, one number where they are flat."""
+"""How planes are packed in the record: one bit per cell where they are 0 and 1, one number where they are flat."""
 
 from __future__ import annotations
 

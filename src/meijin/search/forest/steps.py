@@ -348,7 +348,7 @@ def forget(game: Game) -> Function:
 
 
 def follow(game: Game) -> Function:
-    """`run(f, i, move)`: go on from a move or outcome in tree i with what is below it; the caller sets the record."""
+    """`run(f, i, move)`: continue from a move or outcome in tree i with what is below; the caller sets the record."""
     reroot = make_reroot(game)
 
     def run(f: Any, i: int, move: int) -> None:

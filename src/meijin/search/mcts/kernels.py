@@ -84,7 +84,7 @@ def node_dtype(seats: int) -> np.dtype[Any]:
 
 
 def make_clear(game: Game) -> Function:
-    """Make node `i` a leaf that nobody has visited."""
+    """Make node `i` an unvisited leaf."""
     seats = game.seats
 
     def clear(nodes: Any, i: int, move: int, prob: float) -> None:
@@ -280,7 +280,7 @@ def _simulate(game: Game, options: Options) -> Function:
             for k in range(seats):
                 node.total[k] += node.total[k] / node.visits
         elif seat >= 0:
-            if bounds[seat, 0] <= bounds[seat, 1]:  # else nothing is known of scores yet
+            if bounds[seat, 0] <= bounds[seat, 1]:  # else nothing is known about scores yet
                 loss = bounds[seat, 0]
             node.total[seat] += loss
         node.visits += 1

@@ -1,4 +1,4 @@
-"""Between search trees and their memory: what a tree has learned is written down, a new tree begins with it.
+"""Between search trees and their memory: what a tree has learned is stored, and a new tree begins with it.
 
 A position is known by the key of its record, so that every path that leads to it shares its statistics.
 """

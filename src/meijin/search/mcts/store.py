@@ -193,7 +193,7 @@ class StatisticsFile:
         self._number = int(found[0])
 
     def _drop_oldest(self, db: sqlite3.Connection) -> None:
-        """Forget the game under rules so old that `OLDER` other sets came since."""
+        """Forget the game under rules older than the latest `OLDER` sets."""
         old = db.execute("SELECT number FROM games WHERE id = ? ORDER BY number DESC", (self.game,)).fetchall()
         for (number,) in old[OLDER:]:
             db.execute(f"DROP TABLE stats_{number}")  # with its triggers
