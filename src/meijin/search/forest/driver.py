@@ -62,9 +62,7 @@ class Settings:
     play_on: float = 0.1  # share of the games in which no seat may resign, to see how often that would be wrong
     reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
-    free_simulations: int = (
-        0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
-    )
+    free_simulations: int = 0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, whose trees wait
 
     def __post_init__(self) -> None:
         for name, low in LEAST.items():
