@@ -45,7 +45,7 @@ class Advisor:
         return self._agent
 
     def analyse(self, state: State, seconds: float) -> tuple[str, Analysis]:
-        """What it thinks of a position, and who says so."""
+        """What it thinks of a position, and the name of the agent that says so."""
         if self.solver is not None and (found := self._solved(state, seconds)):
             return self.solver.name, found
         self._thinking = self.agent

@@ -145,7 +145,7 @@ def abalone(
             ("marbles", "u8", (2,)),  # [seat]
             ("ply", "i2"),  # black moves when it is even
             ("taken", "i1", (2,)),  # [seat] marbles of the other side pushed off
-            ("winner", "i1"),  # -1 while the game goes on
+            ("winner", "i1"),  # -1 during the game
         ],
         align=True,
     )

@@ -1,4 +1,4 @@
-"""How a game lies on the matrix that a convolutional net sees, and where each of its moves is on it.
+"""How a game is laid out on the matrix that a convolutional net sees, and where each of its moves is on it.
 
 Cells with a place on the board's grid form a [rows, columns] matrix; those without one (trays) are a plain vector.
 A board without a grid is a matrix of one place that holds every plane of every cell, which makes the same tower of

@@ -25,7 +25,7 @@ ALIGN = 16  # floats of a cache line
 
 @dataclass(frozen=True)
 class Program:
-    """What `forward` takes, but for memory."""
+    """What `forward` takes, except for memory."""
 
     lanes: int
     code: f.Code

@@ -1,4 +1,4 @@
-"""`Player`: a net's search of the game that is being played, in which each search goes on from the one before."""
+"""`Player`: a net's search of the game that is being played, in which each search continues the one before."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Player:
         self.seed(seed)
 
     def load(self, net: HasWeights) -> None:
-        """Go on with these weights, of a net of the same shape, in a new tree."""
+        """Continue with these weights, from a net of the same shape, in a new tree."""
         self.worker.load(net)
         self.forget()
 
@@ -61,7 +61,7 @@ class Player:
         self.forget()
 
     def look(self, state: State, keep: bool = True) -> None:
-        """Put the root at a position, with what is known of it if it continues the one before."""
+        """Put the root at a position, with what is known about it if it continues the one before."""
         at, self._at = self._at, (state.origin, state.history)
         roots = self.game.states(1)
         roots[0] = state.record
