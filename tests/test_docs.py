@@ -146,9 +146,10 @@ def test_commands_exist_with_their_options(page: Path) -> None:
                 assert {word for word in words if word.startswith("--")} <= known, line
 
 
-def test_the_readme_shows_the_example_as_it_is() -> None:
+def test_the_readme_shows_the_example_as_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = (ROOT / "examples" / "chomp.py").read_text(encoding="utf-8")
     assert ("chomp.py", example) in blocks(ROOT / "README.md", "python")
+    monkeypatch.setattr(compiling, "JIT", False)  # compiled, it has been played as a block of the page
     (entry,) = load_file(ROOT / "examples" / "chomp.py", games)
     check_game(entry.factory(), games=5)
 
