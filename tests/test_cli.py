@@ -451,5 +451,5 @@ def test_check_of_an_agent(tmp_path: Path) -> None:
         "    def think(self, state, limit, every):\n"
         "        yield Analysis(state.turn, tuple(map(MoveInfo, state.game.moves)))\n"
     )
-    assert "list legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
+    assert "list one or more legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
     assert "name the game" in bad("check", "--agent", "mcts")

@@ -205,13 +205,13 @@ def entry(fn: types.FunctionType) -> Any:
 
 
 def inlined(fn: F) -> F:
-    """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
+    """Have the compiler inline a function: an array counts as eight arguments, and calls with many are slow."""
     fn.inlined = True  # type: ignore[attr-defined]
     return fn
 
 
 class _DiskCache:
-    """What Numba asks of a dispatcher's cache, over one file an overload; any damage means compiling again."""
+    """What Numba asks of a dispatcher's cache, with one file per overload; any damage means compiling again."""
 
     def __init__(self, key: str, name: str):
         self.key, self.name = key, name
@@ -237,10 +237,10 @@ class _DiskCache:
         try:
             data = self._path(sig, target_context.codegen()).read_bytes()
             payload = data[_SUM:]
-            if hashlib.sha256(payload).digest() != data[:_SUM]:  # rotten machine code would crash
+            if hashlib.sha256(payload).digest() != data[:_SUM]:  # damaged machine code would crash
                 return None
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # missing, truncated, foreign: compile again and write it anew
+        except Exception:  # missing, truncated or of another version: compile and write it again
             return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
