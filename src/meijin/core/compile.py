@@ -345,14 +345,14 @@ class Tiered:
                 return self.kernel(*args)
         if self._spent > self.COMPILE:
             return self.kernel(*args)
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             return self._plain(*args)
         except Exception as error:
             self.kernel.explain(error)
             raise
         finally:
-            self._spent += time.perf_counter() - began
+            self._spent += time.thread_time() - began
 
 
 def interpreted(fn: Function) -> Function:
