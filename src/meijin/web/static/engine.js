@@ -1,0 +1,229 @@
+/**
+ * What the page needs from whatever plays the games: a server (`engine_server.js`) or the browser itself
+ * (`engine_local.js`). The page knows a game only by its description, and what an engine can do by its features.
+ *
+ * @typedef {[number, number]} Point  x to the right, y down; neighbouring cells are about 1 apart
+ * @typedef {number | number[] | string} Step  a cell, any cell of a set, or a word (a button)
+ *
+ * @typedef {object} Cell
+ * @property {string} name
+ * @property {Point[]} outline  1 point: a crossing; 2: a link; 3 or more: a polygon
+ * @property {Point} centre
+ * @property {number | null} tray  the seat whose pieces in hand it holds
+ * @property {boolean} other  every second cell, as on a chessboard
+ *
+ * @typedef {{back: string, cell: string, line: string, ink: string, other: string | null, hole: string | null}} BoardTheme
+ * @typedef {{text: string, at: Point, row: boolean}} Label
+ *
+ * @typedef {object} BoardInfo
+ * @property {string} kind
+ * @property {[number, number] | null} grid
+ * @property {Cell[]} cells
+ * @property {number[][]} neighbours
+ * @property {Label[]} labels
+ * @property {{seat: number, line: Point[]}[]} edges  sides drawn in a seat's colour
+ * @property {[Point, Point][]} lines  between crossings
+ * @property {Point[]} stars
+ * @property {BoardTheme} theme
+ * @property {[number, number, number, number]} box
+ *
+ * @typedef {object} PieceInfo
+ * @property {string} text
+ * @property {string} glyph
+ * @property {string | null} fill
+ * @property {string | null} ink
+ * @property {number | null} owner
+ * @property {string} shape  "disc", "tile", "man" or "die"
+ *
+ * @typedef {object} Parameter
+ * @property {string} name
+ * @property {string} kind  "int", "float", "bool", "str", "tuple" or ""
+ * @property {any} default
+ * @property {number | null} [low]
+ * @property {number | null} [high]
+ * @property {any[]} [choices]
+ * @property {string} [help]
+ * @property {any} [value]
+ *
+ * @typedef {{name: string, path: Step[] | null}} MoveName
+ *
+ * @typedef {object} Description
+ * @property {string} name
+ * @property {string} id
+ * @property {string} title
+ * @property {string} help
+ * @property {Parameter[]} parameters
+ * @property {{name: string, colour: string | null}[]} seats
+ * @property {boolean} chance
+ * @property {[number | null, number | null]} score_range
+ * @property {number} longest
+ * @property {BoardInfo} board
+ * @property {PieceInfo[]} pieces
+ * @property {number[][] | null} alphabets
+ * @property {MoveName[]} moves
+ * @property {MoveName[]} outcomes
+ * @property {Record<string, string>} words
+ * @property {string[]} tallies
+ * @property {string[]} endings
+ * @property {boolean} setup
+ * @property {string[]} refusals
+ *
+ * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, error?: string | null}} GameSummary
+ *
+ * @typedef {object} AgentInfo
+ * @property {string} name
+ * @property {string} summary
+ * @property {Parameter[]} parameters
+ * @property {string | null} unfit  why it cannot play the game; null when it can
+ * @property {string} example  an expression that works, such as "mcts(seconds=1)"
+ *
+ * @typedef {{game: string, position?: string | null, moves: number[]}} At  a position, as the moves that lead to it
+ *
+ * @typedef {object} Look
+ * @property {number[]} cells  [cell] -> piece
+ * @property {number} turn  the seat to move, CHANCE or OVER
+ * @property {number[]} legal  moves, or outcomes at a chance turn
+ * @property {number[]} [odds]
+ * @property {number[]} scores
+ * @property {Record<string, number[]>} tallies
+ * @property {string} ending
+ * @property {number[]} last  the cells of the latest move
+ *
+ * @typedef {{seconds?: number | null, simulations?: number | null, depth?: number | null, nodes?: number | null}} Limit
+ *
+ * @typedef {object} MoveInfo
+ * @property {number} move
+ * @property {number | null} visits
+ * @property {number | null} prior
+ * @property {number[] | null} value  per seat
+ * @property {boolean} proven
+ * @property {number[]} pv
+ *
+ * @typedef {object} Analysis
+ * @property {number} turn
+ * @property {MoveInfo[]} moves  best first
+ * @property {number[] | null} value  per seat
+ * @property {boolean} proven
+ * @property {number} simulations
+ * @property {number} nodes
+ * @property {number} depth
+ * @property {number} seconds
+ * @property {string} note
+ * @property {string} advice
+ * @property {boolean} [final]
+ * @property {number[][]} [planes]  what a net sees: [plane][cell]
+ * @property {number[]} [ownership]  what it expects at the end: [cell], 1 seat 0 .. -1 seat 1
+ * @property {number} [score]
+ *
+ * @typedef {{agent: string, limit?: Limit, every?: number}} Question
+ * @typedef {AsyncIterable<Analysis> & {stop(): void}} Stream
+ *
+ * @typedef {object} SeatInfo
+ * @property {"person" | "agent"} kind
+ * @property {string} [name]
+ * @property {string | null} [agent]
+ * @property {Limit | null} [limit]
+ * @property {boolean} [mine]  this page may move for it
+ *
+ * @typedef {{seconds: number, increment: number}} ClockSettings
+ * @typedef {{settings: ClockSettings, left: number[], running: number | null}} Clocks  seconds left when the state was sent
+ * @typedef {{scores: number[], reason: string}} Result  reason: how it ended, such as "checkmate" or "white resigns"
+ *
+ * @typedef {object} TableState
+ * @property {string} game
+ * @property {string | null} position
+ * @property {number[]} moves  chance outcomes included
+ * @property {number[]} redo  moves taken back, the next to be played again first
+ * @property {Look} look
+ * @property {SeatInfo[]} seats
+ * @property {Clocks | null} clocks
+ * @property {Result | null} result
+ * @property {boolean} running  agents move by themselves
+ * @property {number} speed  seconds that a move of an agent lasts at least
+ * @property {string} [error]  why an agent could not move
+ *
+ * @typedef {object} TableOptions
+ * @property {string} game
+ * @property {string | null} [position]
+ * @property {number[]} [moves]
+ * @property {SeatInfo[]} seats
+ * @property {ClockSettings | null} [clock]
+ *
+ * @typedef {object} Table  an EventTarget: "change" after every ply and every other change of `state`;
+ *   "thinking" (detail {seat, analysis}) while a seat's agent thinks; "gone" when it cannot be reached any more
+ * @property {string} id
+ * @property {Record<string, string>} keys  seat number or "watch" -> key, as far as this page knows them
+ * @property {TableState} state
+ * @property {(move: number) => Promise<void>} play
+ * @property {() => Promise<void>} undo  back to the latest position where a person can move
+ * @property {() => Promise<void>} redo
+ * @property {(seat: number) => Promise<void>} resign
+ * @property {(seat: number, who: SeatInfo) => Promise<void>} seat  change who sits there
+ * @property {() => Promise<void>} step  one move of an agent, while paused
+ * @property {() => Promise<void>} pause
+ * @property {(speed?: number) => Promise<void>} resume
+ * @property {() => void} close  stop listening; the table lives on
+ * @property {(type: string, listener: (event: any) => void) => void} addEventListener
+ * @property {(type: string, listener: (event: any) => void) => void} removeEventListener
+ *
+ * @typedef {object} TableSummary
+ * @property {string} id
+ * @property {string} game
+ * @property {string} title
+ * @property {SeatInfo[]} seats
+ * @property {number} plies
+ * @property {boolean} over
+ * @property {string} [updated]
+ *
+ * @typedef {object} Tables
+ * @property {(options: TableOptions) => Promise<Table>} create
+ * @property {(id: string, key?: string) => Promise<Table>} open
+ * @property {() => Promise<TableSummary[]>} list
+ *
+ * @typedef {object} RecordText
+ * @property {string} game
+ * @property {string | null} position
+ * @property {number[]} moves
+ * @property {string[]} [names]  who sat where
+ * @property {Record<string, string>} [comments]  number of moves played -> comment
+ * @property {string} [result]
+ *
+ * @typedef {object} Features
+ * @property {boolean} tables
+ * @property {boolean} links  tables can be shared with other people
+ * @property {string[]} records  formats of game records
+ * @property {boolean} [arena]
+ * @property {boolean} [training]
+ * @property {boolean} [designer]
+ * @property {boolean} [pictures]  a game as an animated picture
+ * @property {string} [agent]  who plays against a newcomer; by default the first agent that fits
+ *
+ * @typedef {object} Engine
+ * @property {Features} features
+ * @property {() => Promise<GameSummary[]>} games
+ * @property {(game: string) => Promise<Description>} describe
+ * @property {(game: string) => Promise<AgentInfo[]>} agents
+ * @property {(at: At) => Promise<Look>} look
+ * @property {(at: At) => Promise<Look[]>} looks  every position of the line, the start first
+ * @property {(game: string, cells: number[], turn: number) => Promise<{position: string}>} setup
+ * @property {(at: At, question: Question) => Stream} analyse
+ * @property {(at: At & {names?: string[], comments?: Record<string, string>}, format: string) => Promise<string>} record
+ * @property {(text: string, game?: string) => Promise<RecordText[]>} read
+ * @property {Tables} tables
+ */
+
+export const CHANCE = -1;
+export const OVER = -2;
+
+/** What went wrong, in words for people. */
+export class EngineError extends Error {
+  /**
+   * @param {string} message
+   * @param {string} [code] "illegal", "bad", "unknown", "closed", "refused", "busy" or "limit"
+   */
+  constructor(message, code = "bad") {
+    super(message);
+    this.name = "EngineError";
+    this.code = code;
+  }
+}
