@@ -145,6 +145,11 @@ def digest(fn: types.FunctionType, versions: bool = True) -> str:
 
 # ---- compiled twins ----
 
+#: What every function is compiled with.
+options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+#: Functions for which the target has something of its own, and what that is.
+provided: dict[Function, Any] = {}
+
 _twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 _IN_PROGRESS = object()
 _compiling = threading.RLock()  # one thread at a time makes twins; to another they would look like recursion
@@ -157,6 +162,8 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
     def swap(value: Any) -> Any:
         if value is fn and getattr(fn, "recursive", False):
             return fn  # `twin` puts the twin here once there is one
+        if isinstance(value, types.FunctionType) and value in provided:
+            return provided[value]
         return twin(value) if isinstance(value, types.FunctionType) else value
 
     names = _globals(fn.__code__)
@@ -183,7 +190,7 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            found = numba.njit(nogil=True, error_model="numpy", forceinline=getattr(fn, "inlined", False))(copy)
+            found = numba.njit(**options, forceinline=getattr(fn, "inlined", False))(copy)
         except BaseException:
             del _twins[fn]
             raise
@@ -198,6 +205,28 @@ def inlined(fn: F) -> F:
     """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
     fn.inlined = True  # type: ignore[attr-defined]
     return fn
+
+
+def read_cached(path: Path) -> bytes | None:
+    """What `write_cached` wrote there; None when it is missing or damaged: rotten code would crash."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    payload = data[_SUM:]
+    return payload if hashlib.sha256(payload).digest() == data[:_SUM] else None
+
+
+def write_cached(path: Path, payload: bytes) -> None:
+    """A full or read-only disk costs the next start its compile time, nothing else."""
+    part = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(hashlib.sha256(payload).digest() + payload)
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
 
 
 class _DiskCache:
@@ -225,12 +254,9 @@ class _DiskCache:
 
         target_context.refresh()
         try:
-            data = self._path(sig, target_context.codegen()).read_bytes()
-            payload = data[_SUM:]
-            if hashlib.sha256(payload).digest() != data[:_SUM]:  # rotten machine code would crash
-                return None
-            return CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # missing, truncated, foreign: compile again and write it anew
+            payload = read_cached(self._path(sig, target_context.codegen()))
+            return None if payload is None else CompileResult._rebuild(target_context, *pickle.loads(payload))
+        except Exception:  # foreign: compile again and write it anew
             return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -238,16 +264,7 @@ class _DiskCache:
 
         if result.library.has_dynamic_globals:  # tables above 1 MB cannot be stored
             return
-        path = self._path(sig, result.library.codegen)
-        part = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            payload = dumps(result._reduce())
-            part.write_bytes(hashlib.sha256(payload).digest() + payload)
-            part.replace(path)
-        except OSError:  # a full or read-only disk costs the next start its compile time, nothing else
-            with suppress(OSError):
-                part.unlink()
+        write_cached(self._path(sig, result.library.codegen), dumps(result._reduce()))
 
     def has(self, sig: Any, codegen: Any) -> bool:
         try:
