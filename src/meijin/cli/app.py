@@ -101,6 +101,35 @@ def rules(game: GameName, load: Load = None) -> None:
 
 
 @app.command(rich_help_panel=PLAY)
+def serve(
+    host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0: any.")] = 8000,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    load: Load = None,
+    token: Annotated[
+        str | None,
+        typer.Option("--token", metavar="TEXT", help="What full access needs; beyond this machine one is made up."),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="NAME", help="A name under which others reach this machine; repeatable."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="AGENT", help="Offer an agent that names files or programs; repeatable."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Where games are kept; by default your data folder.")
+    ] = None,
+    runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where training runs are.")] = Path("runs"),
+) -> None:
+    """Open the web app: play, look inside agents, run tournaments and training."""
+    from meijin.cli import serve as command
+
+    command.serve(host, port, open_, load or [], token, name or [], agent or [], data, runs)
+
+
+@app.command(rich_help_panel=PLAY)
 def match(
     game: GameName,
     agents: Annotated[

@@ -1,0 +1,179 @@
+"""The REST routes. Everything a page needs but streams; those are in `socket`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from meijin.web.server import schema
+from meijin.web.server.errors import Refusal
+from meijin.web.server.tables import Tables
+
+router = APIRouter(prefix="/api")
+
+Game = Annotated[str, Query(min_length=1, max_length=400, description="A game as an expression.", examples=["hex"])]
+Id = Annotated[str, Path(min_length=1, max_length=40, pattern=r"^[A-Za-z0-9_-]+$", description="A table's id.")]
+KeyQuery = Annotated[str | None, Query(max_length=80, description="The key of a link.")]
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": schema.Problem, "description": "Refused; the message says why."}
+}
+
+
+def api(request: Request) -> Any:
+    return request.app.state
+
+
+def full(request: Request) -> None:
+    if not request.scope["meijin.full"]:
+        raise Refusal("refused", "this needs the server's token: open the link that the server printed when it started")
+
+
+def answer(value: Any) -> Response:
+    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    return Response(body, media_type="application/json")
+
+
+# ---- games and positions ----
+
+
+@router.get("/features", response_model=schema.Features, tags=["server"])
+async def features(request: Request) -> Any:
+    """What this server can do."""
+    return answer(api(request).features(request.scope["meijin.full"]))
+
+
+@router.get("/games", response_model=list[schema.GameSummary], tags=["games"])
+async def games(request: Request) -> Any:
+    """The games there are."""
+    return answer(await api(request).lanes.chores.call("list_games", {}))
+
+
+@router.get("/description", responses=PROBLEMS, tags=["games"])
+async def description(request: Request, game: Game) -> Any:
+    """All about a game: board, pieces, moves, parameters; the version of the format is in it."""
+    return answer(await api(request).lanes.chores.call("describe", {"game": game}))
+
+
+@router.get("/agents", response_model=list[schema.AgentInfo], responses=PROBLEMS, tags=["games"])
+async def agents(request: Request, game: Game) -> Any:
+    """The agents there are, their parameters, and which of them can play the game."""
+    return answer(await api(request).lanes.chores.call("list_agents", {"game": game}))
+
+
+@router.post("/look", response_model=schema.Look, responses=PROBLEMS, tags=["games"])
+async def look(request: Request, at: schema.At) -> Any:
+    """The position after a line of moves."""
+    return answer(await api(request).lanes.rules.call("look", at.model_dump()))
+
+
+@router.post("/setup", response_model=schema.SetupOut, responses=PROBLEMS, tags=["games"])
+async def setup(request: Request, given: schema.SetupIn) -> Any:
+    """The position with these values on its cells, as text; refused with a reason if there is none."""
+    return answer(await api(request).lanes.rules.call("setup", given.model_dump()))
+
+
+# ---- tables ----
+
+
+def _tables(request: Request) -> Tables:
+    found: Tables = api(request).tables
+    return found
+
+
+@router.post("/tables", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def create_table(request: Request, given: schema.TableIn) -> Any:
+    """Begin a game. The answer has the keys of all links."""
+    full(request)
+    table = await _tables(request).create(given)
+    return answer(table.encoded(table.role(None, True)))
+
+
+@router.get("/tables", response_model=list[schema.TableSummary], responses=PROBLEMS, tags=["tables"])
+async def list_tables(
+    request: Request,
+    count: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[float | None, Query(allow_inf_nan=False, description="Only those changed before then.")] = None,
+) -> Any:
+    """The tables that changed last."""
+    full(request)
+    return answer(await _tables(request).list(count, before))
+
+
+@router.get("/tables/{id}", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def get_table(request: Request, id: Id, key: KeyQuery = None) -> Any:
+    """A table as the holder of the key sees it."""
+    table = await _tables(request).open(id)
+    return answer(table.encoded(table.role(key, request.scope["meijin.full"])))
+
+
+@router.delete("/tables/{id}", response_model=schema.Done, responses=PROBLEMS, tags=["tables"])
+async def delete_table(request: Request, id: Id, key: KeyQuery = None) -> Any:
+    """Delete a table for good; only its host may."""
+    table = await _tables(request).open(id)
+    if not table.role(key, request.scope["meijin.full"]).host:
+        raise Refusal("refused", "only the host may delete the table")
+    await _tables(request).delete(table)
+    return answer({"done": True})
+
+
+async def _change(request: Request, id: str, what: str, given: Any) -> Response:
+    table = await _tables(request).open(id)
+    role = table.role(given.key, request.scope["meijin.full"])
+    await getattr(table, what)(role, given)
+    return answer(table.encoded(role))
+
+
+@router.post("/tables/{id}/play", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def play(request: Request, id: Id, given: schema.PlayIn) -> Any:
+    """Make a move. `ply` says which one: a message that comes twice, or too late, is refused."""
+    return await _change(request, id, "play", given)
+
+
+@router.post("/tables/{id}/undo", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def undo(request: Request, id: Id, given: schema.UndoIn) -> Any:
+    """Take moves back."""
+    return await _change(request, id, "undo", given)
+
+
+@router.post("/tables/{id}/redo", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def redo(request: Request, id: Id, given: schema.RedoIn) -> Any:
+    """Make moves again that were taken back."""
+    return await _change(request, id, "redo", given)
+
+
+@router.post("/tables/{id}/resign", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def resign(request: Request, id: Id, given: schema.ResignIn) -> Any:
+    """Give up."""
+    return await _change(request, id, "resign", given)
+
+
+@router.post("/tables/{id}/seat", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def seat(request: Request, id: Id, given: schema.SeatChange) -> Any:
+    """Change who sits on a seat: a person takes over, or an agent does."""
+    return await _change(request, id, "seat", given)
+
+
+@router.post("/tables/{id}/run", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def run(request: Request, id: Id, given: schema.RunIn) -> Any:
+    """Let agents move on their own, at a speed, or one move at a time."""
+    return await _change(request, id, "run", given)
+
+
+@router.get("/tables/{id}/notes", response_model=schema.NotesOut, responses=PROBLEMS, tags=["tables"])
+async def get_notes(request: Request, id: Id, key: KeyQuery = None) -> Any:
+    """Variations and comments that were kept with the table."""
+    table = await _tables(request).open(id)
+    table.role(key, request.scope["meijin.full"])
+    notes = await _tables(request).store.notes(id)
+    return answer({"version": table.body["notes"], "notes": notes or {"comment": "", "nodes": []}})
+
+
+@router.post("/tables/{id}/notes", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
+async def set_notes(request: Request, id: Id, given: schema.NotesIn) -> Any:
+    """Keep variations and comments with the table; every move must be legal where it stands."""
+    table = await _tables(request).open(id)
+    role = table.role(given.key, request.scope["meijin.full"])
+    await table.write(role, given.notes)
+    return answer(table.encoded(role))

@@ -1,0 +1,65 @@
+"""What the person who starts the server decides. Nothing a client sends changes it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from meijin.core.folders import data_folder
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much clients may ask for."""
+
+    body: int = 1 << 20  # bytes of a request
+    message: int = 1 << 17  # bytes of a message over the socket
+    sockets: int = 2000
+    tables: int = 20_000  # kept in the file
+    analyses: int = 32  # that run at the same time
+    analyses_each: int = 6  # of one socket, running or waiting
+    moves_at_once: int = 32  # agents that think about a move at the same time
+    think_seconds: float = 300.0  # of one analysis or one move
+    memory_mb: float = 256.0  # of one agent's tree or table
+    worker_mb: float = 4096.0  # of one worker process
+    send_seconds: float = 15.0  # that a client may take to read a message
+    requests_burst: int = 400  # a client may ask so often at once,
+    requests_rate: float = 200.0  # and so often per second in the long run
+    nodes: int = 5000  # of a tree of variations
+
+
+@dataclass(frozen=True)
+class Settings:
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = None  # what full access needs; None: nothing, on loopback only
+    hosts: tuple[str, ...] = ()  # further names under which the server may be addressed
+    load: tuple[Path, ...] = ()
+    data: Path = field(default_factory=data_folder)  # of tables and tournaments
+    runs: Path = Path("runs")
+    agents: tuple[str, ...] = ()  # expressions that clients may use although they name files or programs
+    cores: int = field(default_factory=_cores)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
