@@ -60,7 +60,7 @@ def _check(name: str, games: int, seed: int, timeout: float) -> Report:
             shown.close()
             shown.enter_context(busy(f"checking {game}: {what}"))
 
-        return check_game(game, games=games, seed=seed, timeout=timeout, progress=show)
+        return check_game(game, games=games, seed=seed, browser=None, timeout=timeout, progress=show)
 
 
 # ---- the report in the terminal ----

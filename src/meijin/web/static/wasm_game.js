@@ -133,6 +133,13 @@ export class WasmGame {
     return { outcomes: legal, odds: /** @type {number[]} */ (Array.from(this.module.array("probs").subarray(0, legal.length))) };
   }
 
+  /** The game's own estimate of a record, per seat. @param {Uint8Array} record @returns {number[]} */
+  heuristic(record) {
+    this.#load(record);
+    this.#run("heuristic", HERE);
+    return Array.from(this.module.array("scores"));
+  }
+
   /** @param {string | null | undefined} position @param {number[]} moves @returns {Look} */
   look(position, moves) {
     const record = this.record(position, moves), { description, module } = this;

@@ -1,0 +1,57 @@
+"""Every game as WebAssembly, against the CPU: random games, perft, and searches by Node and by Chromium.
+
+    python tests/soak/wasm.py [EXPRESSION ...] [--games 1000] [--chromium]
+
+For every game, its parameter sets of the golden playthroughs and the examples: the records that random games leave, the
+counts of perft, and the whole tree of a Monte Carlo search must be equal byte for byte; alpha-beta and maxn must find
+the same values and lines. With --chromium random games and perft run there too (it needs Playwright).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from golden import own_games, playthroughs  # noqa: E402
+from wasm_compare import check_all  # noqa: E402
+
+from meijin.core.catalogue import games  # noqa: E402
+from meijin.core.registry import load_file  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def expressions() -> list[str]:
+    found = [expression for name in own_games() for expression in playthroughs(name).values()]
+    for file in sorted(EXAMPLES.glob("*.py")):
+        found += [entry.name for entry in load_file(file, games)]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("expressions", nargs="*")
+    parser.add_argument("--games", type=int, default=1000)
+    parser.add_argument("--counted", type=int, default=1_000_000, help="positions that perft counts, about")
+    parser.add_argument("--simulations", type=int, default=10_000)
+    parser.add_argument("--chromium", action="store_true")
+    options = parser.parse_args()
+    for expression in options.expressions or expressions():
+        began = time.perf_counter()
+        module = check_all(expression, options.games, options.counted, options.simulations)
+        note = ""
+        if options.chromium:
+            from chromium import check_in_chromium
+
+            check_in_chromium(module, expression, options.games)
+            note = ", and in Chromium"
+        seconds = time.perf_counter() - began
+        print(f"{expression}: equal{note}; {len(module.code):,} bytes, {seconds:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
