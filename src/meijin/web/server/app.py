@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from meijin import __version__
 from meijin.web.server.analyses import Analyses
+from meijin.web.server.catalogue import Catalogue
 from meijin.web.server.errors import Refusal
 from meijin.web.server.guard import Guard
 from meijin.web.server.lanes import Lanes
@@ -40,8 +41,10 @@ def create_app(settings: Settings) -> FastAPI:
         store = TableStore(settings.data / "tables.db")
         app.state.tables = Tables(settings, app.state.lanes, store)
         app.state.analyses = Analyses(app.state.tables)
+        app.state.catalogue = Catalogue(app.state.lanes)
         app.state.sockets = 0
         await app.state.lanes.start()
+        app.state.tables.spawn(app.state.catalogue.warm())
         tending = asyncio.create_task(_tend(app))
         try:
             yield

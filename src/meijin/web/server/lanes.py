@@ -1,6 +1,7 @@
 """Worker processes as the server sees them: lanes of children that are started when needed and replaced when they die.
 
     rules      positions and moves: quick, for everybody, never behind anything slow
+    own        the same for games of files that the server was started with: their rules may hang or crash
     chores     whatever may take a second: descriptions, records, pictures
     moves      agents that play at tables
     analysis   agents that are watched; with less of the processor where it is short
@@ -87,7 +88,7 @@ class Child:
             sys.executable,
             "-P",  # never import what lies about in the current folder
             "-m",
-            "meijin.web.server.worker",
+            "meijin.web.server.work.worker",
             stdin=PIPE,
             stdout=PIPE,
             limit=1 << 20,
@@ -177,8 +178,8 @@ class Child:
 class Lane:
     """Children that do the same kind of work."""
 
-    def __init__(self, settings: Settings, size: int, nice: int = 0):
-        self._settings, self._size, self._nice = settings, size, nice
+    def __init__(self, settings: Settings, size: int, nice: int = 0, load: bool = True):
+        self._settings, self._size, self._nice, self._load = settings, size, nice, load
         self._children: list[Child] = []
         self._homes: dict[str, Child] = {}  # where an agent lives
         self._starting = asyncio.Lock()
@@ -187,7 +188,7 @@ class Lane:
         known = self._settings
         return {
             "nice": self._nice,
-            "load": [str(path) for path in known.load],
+            "load": [str(path) for path in known.load] if self._load else [],
             "runs": str(known.runs),
             "agents": known.agents,
             "memory_mb": known.limits.memory_mb,
@@ -239,10 +240,16 @@ class Lane:
         raise Refusal("refused", "the engine ended unexpectedly; if this happens again, check the game's rules")
 
     def forget(self, home: str) -> None:
-        """Close the agents of a home, which nobody will ask again."""
-        child = self._homes.pop(home, None)
-        if child is not None and child.alive:
-            child.ask("close", {"key": home}, None, PATIENCE).answer.add_done_callback(_forget)
+        """Close the agents whose homes begin so; nobody will ask them again."""
+        for each in [each for each in self._homes if each.startswith(home)]:
+            child = self._homes.pop(each)
+            if child.alive:
+                child.ask("close", {"key": each}, None, PATIENCE).answer.add_done_callback(_forget)
+
+    def restart(self) -> None:
+        """End all children: files that they have loaded have changed. What they were asked is asked again."""
+        for child in self._children:
+            child.kill("was restarted")
 
     def tend(self) -> None:
         """End children that use too much memory, and those that have had nothing to do for long."""
@@ -273,18 +280,24 @@ class Lanes:
 
     def __init__(self, settings: Settings):
         cores = min(settings.cores, 8)
-        self.rules = Lane(settings, 1)
+        self._rules = Lane(settings, 1, load=False)
+        self._own = Lane(settings, 1)
         self.chores = Lane(settings, 1)
         self.moves = Lane(settings, cores, nice=1)
         self.analysis = Lane(settings, cores, nice=10)
+        self.names: frozenset[str] = frozenset()  # of the games of the server's own files
         self._tending: asyncio.Task[None] | None = None
+
+    def rules(self, game: str) -> Lane:
+        """The lane that answers for a game."""
+        return self._own if game.partition("(")[0].strip() in self.names else self._rules
 
     @property
     def _all(self) -> tuple[Lane, ...]:
-        return self.rules, self.chores, self.moves, self.analysis
+        return self._rules, self._own, self.chores, self.moves, self.analysis
 
     async def start(self) -> None:
-        await self.rules.warm()
+        await asyncio.gather(self._rules.warm(), self.chores.warm())
         self._tending = asyncio.create_task(self._tend())
 
     async def _tend(self) -> None:
@@ -292,6 +305,11 @@ class Lanes:
             await asyncio.sleep(LOOK)
             for lane in self._all:
                 lane.tend()
+
+    def restart(self) -> None:
+        """Load the server's own files again."""
+        for lane in (self._own, self.chores, self.moves, self.analysis):
+            lane.restart()
 
     async def close(self) -> None:
         if self._tending is not None:

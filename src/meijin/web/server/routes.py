@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -47,31 +48,35 @@ async def features(request: Request) -> Any:
 @router.get("/games", response_model=list[schema.GameSummary], tags=["games"])
 async def games(request: Request) -> Any:
     """The games there are."""
-    return answer(await api(request).lanes.chores.call("list_games", {}))
+    return answer(await api(request).catalogue.games())
 
 
 @router.get("/description", responses=PROBLEMS, tags=["games"])
 async def description(request: Request, game: Game) -> Any:
     """All about a game: board, pieces, moves, parameters; the version of the format is in it."""
-    return answer(await api(request).lanes.chores.call("describe", {"game": game}))
+    await _tables(request).expect_game(game, request.scope["meijin.full"])
+    return answer(await api(request).catalogue.description(game))
 
 
 @router.get("/agents", response_model=list[schema.AgentInfo], responses=PROBLEMS, tags=["games"])
 async def agents(request: Request, game: Game) -> Any:
     """The agents there are, their parameters, and which of them can play the game."""
-    return answer(await api(request).lanes.chores.call("list_agents", {"game": game}))
+    await _tables(request).expect_game(game, request.scope["meijin.full"])
+    return answer(await api(request).catalogue.agents(game))
 
 
 @router.post("/look", response_model=schema.Look, responses=PROBLEMS, tags=["games"])
 async def look(request: Request, at: schema.At) -> Any:
     """The position after a line of moves."""
-    return answer(await api(request).lanes.rules.call("look", at.model_dump()))
+    await _tables(request).expect_game(at.game, request.scope["meijin.full"])
+    return answer(await api(request).lanes.rules(at.game).call("look", at.model_dump()))
 
 
 @router.post("/setup", response_model=schema.SetupOut, responses=PROBLEMS, tags=["games"])
 async def setup(request: Request, given: schema.SetupIn) -> Any:
     """The position with these values on its cells, as text; refused with a reason if there is none."""
-    return answer(await api(request).lanes.rules.call("setup", given.model_dump()))
+    await _tables(request).expect_game(given.game, request.scope["meijin.full"])
+    return answer(await api(request).lanes.rules(given.game).call("setup", given.model_dump()))
 
 
 # ---- tables ----
@@ -87,6 +92,7 @@ async def create_table(request: Request, given: schema.TableIn) -> Any:
     """Begin a game. The answer has the keys of all links."""
     full(request)
     table = await _tables(request).create(given)
+    table.wake()
     return answer(table.encoded(table.role(None, True)))
 
 
@@ -105,7 +111,9 @@ async def list_tables(
 async def get_table(request: Request, id: Id, key: KeyQuery = None) -> Any:
     """A table as the holder of the key sees it."""
     table = await _tables(request).open(id)
-    return answer(table.encoded(table.role(key, request.scope["meijin.full"])))
+    role = table.role(key, request.scope["meijin.full"])
+    table.wake()
+    return answer(table.encoded(role))
 
 
 @router.delete("/tables/{id}", response_model=schema.Done, responses=PROBLEMS, tags=["tables"])
@@ -121,7 +129,7 @@ async def delete_table(request: Request, id: Id, key: KeyQuery = None) -> Any:
 async def _change(request: Request, id: str, what: str, given: Any) -> Response:
     table = await _tables(request).open(id)
     role = table.role(given.key, request.scope["meijin.full"])
-    await getattr(table, what)(role, given)
+    await asyncio.shield(_tables(request).spawn(getattr(table, what)(role, given)))
     return answer(table.encoded(role))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
@@ -21,7 +22,8 @@ from meijin.web.server.analyses import Analyses
 from meijin.web.server.errors import Refusal
 from meijin.web.server.guard import Rates
 from meijin.web.server.settings import Limits
-from meijin.web.server.tables import Role, Table, Tables
+from meijin.web.server.table import Role, Table
+from meijin.web.server.tables import Tables
 
 MOST_PENDING = 1000  # messages that wait to be sent
 MOST_TASKS = 64  # requests of one client at the same time
@@ -60,12 +62,16 @@ class Outbox:
             self._filled.clear()
 
 
+_serial = itertools.count(1)
+
+
 class Connection:
     """One client."""
 
     def __init__(self, socket: WebSocket, tables: Tables, analyses: Analyses, limits: Limits):
         self._socket, self._tables, self._analyses, self._limits = socket, tables, analyses, limits
         self._full: bool = socket.scope["meijin.full"]
+        self._name = f"connection {next(_serial)}"
         self._out = Outbox(socket, limits.send_seconds)
         self._rates = Rates(limits.requests_burst, limits.requests_rate)
         self._tasks: dict[int, asyncio.Task[None]] = {}  # by the message's id
@@ -81,6 +87,7 @@ class Connection:
             await asyncio.gather(reading, writing, *self._tasks.values(), return_exceptions=True)
             for number in list(self._joined):
                 self._leave(number)
+            self._analyses.forget(self._name)
             if self._socket.client_state is WebSocketState.CONNECTED:
                 with contextlib.suppress(RuntimeError, OSError, TimeoutError):
                     async with asyncio.timeout(1):
@@ -125,14 +132,15 @@ class Connection:
             if isinstance(given, schema.Analyse):
                 await self._analyse(given)
             elif isinstance(given, schema.LookUp):
-                look = await self._tables.lanes.rules.call("look", given.at.model_dump())
+                await self._tables.expect_game(given.at.game, self._full)
+                look = await self._tables.lanes.rules(given.at.game).call("look", given.at.model_dump())
                 self._out.put({"id": given.id, "type": "look", "look": look})
             elif isinstance(given, schema.Join):
                 await self._join(given)
             else:
                 table = await self._tables.open(given.table)
                 role = table.role(given.key, self._full)
-                await getattr(table, given.type)(role, given)
+                await asyncio.shield(self._tables.spawn(getattr(table, given.type)(role, given)))
                 self._out.put({"id": given.id, "type": "done"})
         except Refusal as error:
             self._error(given.id, error)
@@ -162,7 +170,7 @@ class Connection:
             if not task.cancelling():
                 self._out.put(head + analysis[1:], ("analysis", given.id))
 
-        await self._analyses.run(self, given, part)
+        await self._analyses.run(self._name, given, part)
         self._out.put({"id": given.id, "type": "done"})
 
     # ---- tables ----
@@ -196,7 +204,7 @@ def _number(data: str | bytes) -> int | None:
     """The id of a message that may be wrong in every other respect."""
     try:
         number = msgspec.json.decode(data)["id"]
-    except (msgspec.DecodeError, TypeError, KeyError, IndexError, UnicodeError):
+    except (msgspec.DecodeError, TypeError, KeyError, IndexError, UnicodeError, RecursionError):
         return None
     return number if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 53 else None
 

@@ -1,4 +1,4 @@
-"""A worker process: runs rules and agents for the server. `python -m meijin.web.server.worker`
+"""A worker process: runs rules and agents for the server. `python -m meijin.web.server.work.worker`
 
 It reads requests from its standard input and writes replies to its standard output (see `wire`); what rules and agents
 print goes nowhere. It ends when the server does, however that happens.
@@ -130,7 +130,7 @@ def main() -> None:
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
-    from meijin.web.server import rules, thinking
+    from meijin.web.server.work import rules, thinking
 
     source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)

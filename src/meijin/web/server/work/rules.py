@@ -20,7 +20,7 @@ from meijin.core.rng import stream
 from meijin.core.state import State
 
 if TYPE_CHECKING:
-    from meijin.web.server.worker import Ask
+    from meijin.web.server.work.worker import Ask
 
 MOST_CELLS = 4096
 MOST_MOVES = 200_000

@@ -22,10 +22,10 @@ from meijin.core.expression import Call, parse
 from meijin.core.parameters import parameters
 from meijin.core.registry import Entry
 from meijin.learning.files import SUFFIX, numbered
-from meijin.web.server.rules import game_of
+from meijin.web.server.work.rules import game_of
 
 if TYPE_CHECKING:
-    from meijin.web.server.worker import Ask
+    from meijin.web.server.work.worker import Ask
 
 NETS = {"zero": ("path",), "policy": ("path",), "value": ("path",), "policy_value": ("policy", "value")}
 WORDS = {  # parameters that take one of a few words
