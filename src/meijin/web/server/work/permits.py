@@ -162,7 +162,8 @@ def _shown(entry: Entry[Agent]) -> list[str]:
     found = []
     for name, each in entry.parameters.items():
         variadic = each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-        if not variadic and not callable(each.default) and name not in ("memory", "memory_limit"):
+        plain = each.default is each.empty or not callable(each.default)
+        if plain and not variadic and name not in ("memory", "memory_limit"):
             found.append(name)
     return found
 
