@@ -3,7 +3,7 @@
 PYTHON ?= python3
 # The main job: a game against the computer. Any other arguments of `meijin` can be given instead:
 #   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
-PLAY ?= play connect_four --seat 1="mcts(seconds=2)"
+PLAY ?= play connect_four
 BENCH ?= benchmarks/run.py
 JOBS ?= 2
 

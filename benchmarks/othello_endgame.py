@@ -18,7 +18,7 @@ from common import human, machine, table
 
 from meijin import make
 from meijin.core.agent import Limit
-from meijin.games.othello import from_squares
+from meijin.core.state import State
 from meijin.search.solvers.othello import Solver
 
 HOUR = Limit(seconds=3600)  # any number of empty cells may be tried
@@ -48,12 +48,12 @@ def main() -> None:
     game, positions = make("othello"), suite(Path(folder))
     solver = Solver(game, table_mb=options.table_mb)
     print(f"{machine()}\n")
-    solver.score(from_squares(positions[0][0], game))  # compile
+    solver.score(State.from_position(game, positions[0][0]))  # compile
     rows, wrong = [], 0
     total_seconds, total_nodes = 0.0, 0
     for number in range(options.first, options.last + 1):
         position, moves = positions[number - 1]
-        state = from_squares(position, game)
+        state = State.from_position(game, position)
         solver.forget()
         began = time.perf_counter()
         if options.every:

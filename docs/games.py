@@ -1,17 +1,15 @@
 """Writes the page and the picture of every game, their index, and the table of games in README.md.
 
-`python docs/games.py` writes all of them. What a game declares about itself (parameters, record, moves, planes,
-symmetries, ...) is read from the game. What only a person can say is in `docs/games/notes/NAME.md`, by headings:
+`python docs/games.py` writes all of them. What a game declares about itself (rules and parameters in its docstring,
+record, moves, planes, symmetries, ...) is read from the game. The rest is in `docs/games/notes/NAME.md`, by headings:
 
     Line        moves that lead to the position of the picture
-    Rules       the rules in brief
-    Parameters  a line "- `name`: meaning" for each that the docstring does not explain as "`name`: meaning"
-    State       optional: more about the record
-    Notation    how moves are written
     Score       what the numbers mean
-    Planes      where the game has planes of its own without a docstring
     Checked     what it is compared with, and in which `tests/test_*.py`
     References  where the rules and results come from
+    State       optional: more about the record
+    Notation    optional: more about how moves are written and numbered
+    Planes      where the game has planes of its own without a docstring
     Players     optional: what plays it well, beyond the list of agents that can
 """
 
@@ -21,6 +19,7 @@ import inspect
 import re
 import sys
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,18 +27,19 @@ from typing import Any
 from meijin.agents.catalogue import agents, build
 from meijin.core import compile as compiling
 from meijin.core.catalogue import games, make
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Path as MovePath
-from meijin.core.registry import Entry
+from meijin.core.parameters import Parameter
 from meijin.core.state import State
 
 ROOT = Path(__file__).parent.parent
 NOTES = ROOT / "docs" / "games" / "notes"
-REQUIRED = ("Line", "Rules", "Notation", "Score", "Checked", "References")
-HEADINGS = (*REQUIRED, "Parameters", "State", "Planes", "Players")
+REQUIRED = ("Line", "Score", "Checked", "References")
+HEADINGS = (*REQUIRED, "State", "Notation", "Planes", "Players")
 MARKS = ("<!-- games -->", "<!-- /games -->")
 LINE = 24  # plies of the picture's line that a page shows
+MOST = 12  # names of symmetries that a page lists
 
 
 def own_games() -> list[str]:
@@ -64,7 +64,7 @@ def notes(name: str) -> dict[str, str]:
             raise MeijinError(f"{where} has nothing under the heading '## {heading}'")
     for heading in found:
         if heading not in HEADINGS:
-            raise MeijinError(f"{where}: nobody reads the heading '{heading}'; known are {', '.join(HEADINGS)}")
+            raise MeijinError(f"{where}: unknown heading '{heading}'; known are {', '.join(HEADINGS)}")
     return found
 
 
@@ -98,43 +98,31 @@ def board_size(game: Game) -> str:
     return (grid or f"{len(cells) - trays} cells") + (f" and {trays} beside it" if trays else "")
 
 
-def parameters(entry: Entry[Game]) -> list[str]:
-    if not entry.parameters:
+def rules(game: Game) -> list[str]:
+    """The docstring without its summary and the lines of parameters."""
+    _, *paragraphs = game.help.split("\n\n")
+    kept = (paragraph for paragraph in paragraphs if not paragraph.startswith("`"))
+    return [re.sub(r"^([A-Z][\w -]*):", r"**\1:**", "\n\n".join(kept), flags=re.MULTILINE)]
+
+
+def parameters(game: Game) -> list[str]:
+    if not game.parameters:
         return ["None."]
-    doc, given = inspect.getdoc(entry.factory) or "", notes(entry.name).get("Parameters", "")
     rows = ["| parameter | default | values | meaning |", "|---|---|---|---|"]
-    for name, parameter in entry.parameters.items():
-        in_doc = re.search(rf"^`{name}`:\s*(.+?)(?=\n`|\n\n|\Z)", doc, re.MULTILINE | re.DOTALL)
-        in_notes = re.search(rf"^- `{name}`:\s*(.+?)(?=\n- |\Z)", given, re.MULTILINE | re.DOTALL)
-        found = in_doc or in_notes
-        if found is None:
-            raise MeijinError(f"{entry.name}: explain the parameter '{name}' in the docstring or under '## Parameters'")
-        meaning = " ".join(found[1].split())
-        rows.append(f"| `{name}` | `{parameter.default!r}` | {values(entry, name)} | {meaning} |")
-    for name in re.findall(r"^- `(\w+)`:", given, re.MULTILINE):
-        if name not in entry.parameters:
-            raise MeijinError(f"{entry.name}: its notes explain the parameter '{name}', which it has not")
+    for each in game.parameters:
+        if not each.help:
+            raise MeijinError(f"{game.name}: explain the parameter '{each.name}' in the docstring")
+        rows.append(f"| `{each.name}` | `{each.default!r}` | {values(each)} | {each.help} |")
     return rows
 
 
-def values(entry: Entry[Game], name: str) -> str:
-    """What a parameter accepts, from the error that a hopeless value gets."""
-    default = entry.parameters[name].default
-    if isinstance(default, bool):
+def values(parameter: Parameter) -> str:
+    """What a parameter accepts, where that can be said in a few words."""
+    if parameter.kind == "bool":
         return "`True`, `False`"
-    wrong: Any = "?" if isinstance(default, str) else () if isinstance(default, tuple) else -(10**9)
-    try:
-        entry.factory(**{name: wrong})
-    except BadParameter as error:
-        if bounds := re.search(r"choose a whole number from (\S+) to (\S+)$", str(error)):
-            return f"{bounds[1]} to {bounds[2]}"
-        if words := re.search(r"choose (?:from |one of )?(.+)$", str(error)):
-            return ", ".join(f"`{word.strip(chr(39))}`" for word in re.split(", | or ", words[1]))
-        if remedy := re.search(r"give (?:a |the )?(.+?)(?:, such as .*|, as in .*)?$", str(error)):
-            return remedy[1]
-    except Exception:  # a rule that stumbles over it tells nothing
-        return ""
-    return ""
+    if parameter.low is not None and parameter.high is not None:
+        return f"{parameter.low:g} to {parameter.high:g}"
+    return ", ".join(f"`{choice}`" for choice in parameter.choices)
 
 
 def record(game: Game) -> list[str]:
@@ -180,8 +168,8 @@ def way_to(played: State) -> list[State]:
 def moves(game: Game, played: State) -> list[str]:
     # Some numbers may stand for nothing; moves for certain are those seen, and buttons such as "pass".
     seen = [move for state in way_to(played) if state.turn >= 0 for move in state.legal_moves]
-    buttons = [path for path in game.paths if len(path) == 1 and isinstance(path[0], str)]
-    kinds = Counter(clicks(path) for path in [*(game.paths[move] for move in seen), *buttons])
+    buttons = [path for path in game.paths if path and len(path) == 1 and isinstance(path[0], str)]
+    kinds = Counter(clicks(path) for path in [*(game.paths[move] for move in seen), *buttons] if path)
     how = "; or ".join(kind for kind, _ in kinds.most_common())
     if len(buttons) == game.num_moves:
         how = "the button with its name"
@@ -191,13 +179,29 @@ def moves(game: Game, played: State) -> list[str]:
     line = " ".join(move.name for move in played.history[:LINE]) + (" ..." if len(played.history) > LINE else "")
     made = [move for state, move in zip(way_to(played), played.history, strict=False) if state.turn >= 0]
     numbers = ", ".join(f"{move.name} is {int(move)}" for move in list(dict.fromkeys(made))[:5])
+    more = notes(game.name).get("Notation")
     return [
         f"{game.num_moves:,} moves, {most}. To make one, choose {how}.",
-        "",
-        notes(game.name)["Notation"],
+        *(["", more] if more else []),
         "",
         f"The picture shows the position after `{line}`. As numbers: {numbers}.",
     ]
+
+
+def positions(game: Game, played: State) -> list[str]:
+    """What can be set up, shown and said of a position."""
+    lines = []
+    with suppress(MeijinError):
+        lines.append(f"The picture as text: `{played.position}`")
+    if game.refusals:
+        lines.append(
+            "A set-up is refused with one of these reasons:\n\n" + "\n".join(f"- {reason}" for reason in game.refusals)
+        )
+    if game.tallies:
+        lines.append(f"Counted for each seat: {listed([f'{name}' for name in game.tallies])}.")
+    if game.endings:
+        lines.append(f"Endings: {listed([f'“{ending}”' for ending in game.endings])}.")
+    return ["\n\n".join(lines)]
 
 
 def clicks(path: MovePath) -> str:
@@ -213,7 +217,7 @@ def clicks(path: MovePath) -> str:
 
 def outcomes(game: Game, played: State) -> list[str]:
     if not game.chance:
-        return ["None: nothing is left to chance."]
+        return ["None: the game has no chance."]
     state = next(state for state in way_to(played)[::-1] if state.is_chance)
     odds = state.odds
     shown = ", ".join(f"`{name}` {100 * odds[name]:.3g} %" for name in list(odds)[:4])
@@ -225,14 +229,14 @@ def outcomes(game: Game, played: State) -> list[str]:
 def score(game: Game) -> list[str]:
     low, high = game.score_range
     reach = f"{low:g} to {high:g}" if game.bounded else f"from {low:g} on, without an upper bound"
-    return [notes(game.name)["Score"], "", f"Range: {reach}; one number a seat."]
+    return [notes(game.name)["Score"], "", f"Range: {reach}; one number per seat."]
 
 
 def planes(game: Game) -> list[str]:
     rule: Any = game.planes
     size = f"{game.num_planes} planes of {len(game.board.cells)} cells"
     given = notes(game.name).get("Planes") or ""
-    if not rule.__qualname__.startswith("_default_planes"):
+    if not game.default_planes:
         doc = " ".join((inspect.getdoc(rule) or "").split())
         if not doc and not given:
             raise MeijinError(f"{game}: say what its planes show, in a docstring or under '## Planes' in its notes")
@@ -250,10 +254,14 @@ def symmetries(game: Game) -> list[str]:
     swapped = [f"`{each.name}`" for each in game.symmetries if each.swaps]
     parts = []
     if kept:
-        parts.append(f"The rules keep {listed(kept)}.")
+        parts.append(f"The rules keep {few(kept)}.")
     if swapped:
-        parts.append(f"{'Also kept, if' if kept else 'If'} the two seats are exchanged as well: {listed(swapped)}.")
-    return [" ".join(parts) or "None but the identity."]
+        parts.append(f"{'Also kept, if' if kept else 'If'} the two seats are exchanged as well: {few(swapped)}.")
+    return [" ".join(parts) or "Only the identity."]
+
+
+def few(names: list[str]) -> str:
+    return listed(names) if len(names) <= MOST else f"{len(names)} symmetries, among them {listed(names[:MOST])}"
 
 
 def checked(name: str) -> list[str]:
@@ -307,11 +315,12 @@ def page(name: str) -> str:
     entry = games.get(name)
     game, played, said = make(name), position(name), notes(name)
     sections: dict[str, list[str]] = {
-        "Rules in brief": [said["Rules"]],
-        "Parameters": parameters(entry),
+        "Rules": rules(game),
+        "Parameters": parameters(game),
         "State": [*record(game), *(["", said["State"]] if "State" in said else [])],
         "Moves": moves(game, played),
         "Outcomes": outcomes(game, played),
+        "Positions": positions(game, played),
         "Score": score(game),
         "Planes": planes(game),
         "Symmetries": symmetries(game),
@@ -361,8 +370,8 @@ def table(names: list[str], folder: str) -> list[str]:
     for name in names:
         game, entry = make(name), games.get(name)
         seats = f"{game.seats}{' + chance' if game.chance else ''}"
-        if "players" in entry.parameters:
-            seats = values(entry, "players")
+        if players := next((each for each in game.parameters if each.name == "players"), None):
+            seats = values(players)
         link = f"[{game.title}]({folder}{name}.md)"
         board = f"{game.board.kind}, {board_size(game)}"
         rows.append(f"| {link}<br>`{name}` | {first_sentence(entry.summary)} | {seats} | {board} |")

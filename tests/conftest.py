@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ def test_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs reference data: MEIJIN_TEST_DATA={named} is not a folder")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests neither read nor write a person's own files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEIJIN_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

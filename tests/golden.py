@@ -128,7 +128,7 @@ def _header(game: Game, seed: int) -> Iterator[str]:
         ("pieces", f"{len(pieces)} {_digest(pieces)}: {' '.join(text for text, _ in pieces[:NAMES])}"),
         ("planes", game.num_planes),
         ("heuristic", "no" if game.heuristic is None else "yes"),
-        ("symmetries", f"{len(symmetries)} {_digest(images)}: {' '.join(symmetries)}"),
+        ("symmetries", f"{len(symmetries)} {_digest(images)}: {_some(symmetries)}"),
         ("record", f"{game.dtype.itemsize} bytes: {layout}"),
         ("seed", seed),
     ):

@@ -174,7 +174,7 @@ def test_laws_of_games(expression: str) -> None:
     [
         ("breakthrough(rows=1)", "from 2 to 32"),
         ("breakthrough(columns=1)", "from 2 to 32"),
-        ("breakthrough(rows=9, columns=8)", "64 cells at most"),
+        ("breakthrough(rows=9, columns=8)", "at most 64 cells"),
     ],
 )
 def test_impossible_sizes_are_refused(expression: str, message: str) -> None:

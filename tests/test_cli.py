@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
 from commands import good, run
+from meijin.agents.catalogue import agents, build
+from meijin.cli.inspect import moves_table
+from meijin.core.agent import Analysis, MoveInfo
+from meijin.core.catalogue import make
+from meijin.core.errors import MeijinError, UnknownName
+from meijin.core.state import State
 
 # Small enough to be searched to the end in no time.
 SMALL = "tic_tac_toe"
@@ -42,18 +50,9 @@ def shell(*args: str, **kwargs: Any) -> subprocess.CompletedProcess[str]:
 # ---- the program ----
 
 
-def test_help_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, meijin.cli, meijin.cli.app\n"
-        "print([m for m in ('numba', 'numpy', 'rich', 'meijin.core.game') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_help_lists_every_command() -> None:
     text = good("--help")
-    for command in ("games", "agents", "play", "match", "inspect", "perft", "bench", "new", "check"):
+    for command in ("games", "agents", "play", "rules", "match", "inspect", "perft", "bench", "new", "check"):
         assert command in text
         assert "Usage: meijin" in good(command, "--help")
 
@@ -65,8 +64,15 @@ def test_version() -> None:
     assert shell("--version").stdout.strip() == f"meijin {meijin.__version__}"
 
 
+def test_a_command_without_arguments_shows_its_help() -> None:
+    for words in ((), ("fame",), ("champion",), ("games-db",)):
+        done = shell(*words)
+        assert (done.returncode, done.stderr) == (0, "") and f"Usage: {' '.join(('meijin', *words))} " in done.stdout
+
+
 def test_mistakes_in_the_arguments() -> None:
-    assert "see 'meijin play --help'" in bad("play")
+    assert "see 'meijin inspect --help'" in bad("inspect")
+    assert "'meijin games' lists them" in bad("play")
     assert "'meijin --help'" in bad("plya")
     assert "--dpeth" in bad("perft", SMALL, "--dpeth", "3")
     assert "'--depth'" in bad("perft", SMALL, "--depth", "abc")
@@ -91,28 +97,6 @@ def test_closed_pipe_is_quiet() -> None:
     assert errors == b""
 
 
-def test_interrupt_ends_even_compiled_code_quietly() -> None:
-    # Where this test runs in the background, SIGINT is ignored and the program would inherit that.
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from meijin.cli import main; main()"
-    )
-    program = subprocess.Popen(
-        [sys.executable, "-u", "-c", code, "play", "connect_four", "--seat", "1=mcts(seconds=600, threads=2)"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert program.stdin is not None and program.stdout is not None and program.stderr is not None
-    program.stdin.write("4\n")
-    program.stdin.flush()
-    while "help for commands): 4" not in program.stdout.readline():
-        pass  # once the move is echoed, the agent thinks for ten minutes
-    program.send_signal(signal.SIGINT)
-    assert program.wait(timeout=60) == 130
-    assert program.stderr.read() == ""
-
-
 # ---- listings ----
 
 
@@ -122,7 +106,7 @@ def test_games() -> None:
     rows = {row["name"]: row for row in good_json("games")}
     row = rows["connect_four"]
     assert row["title"] == "Connect Four"
-    assert row["summary"].startswith("Drop stones")
+    assert row["summary"].startswith("Drop discs")
     assert row["parameters"] == {"width": 7, "height": 6, "connect": 4}
     assert (row["seats"], row["chance"]) == (2, False)
     assert rows["2048"]["chance"] is True
@@ -132,7 +116,7 @@ def test_agents() -> None:
     text = good("agents")
     assert "mcts" in text and "random" in text and "c=1.414" in text
     rows = {row["name"]: row for row in good_json("agents")}
-    assert rows["mcts"]["parameters"]["threads"] == 1
+    assert rows["mcts"]["parameters"]["threads"] == 1 and rows["mcts"]["broken"] is None
     assert rows["human"]["parameters"] == {}
     assert "fits" not in rows["mcts"]
 
@@ -154,102 +138,65 @@ def test_agents_say_why_they_do_not_fit(tmp_path: Path) -> None:
     assert "it dislikes crosses" in bad("match", SMALL, "picky", "random", "--load", str(file))
 
 
-# ---- play ----
+def test_an_agent_that_cannot_be_loaded_does_not_hide_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "_entries", dict(agents._entries))
+    monkeypatch.setattr(agents, "broken", dict(agents.broken))
+    monkeypatch.setattr(agents, "_waiting", [*agents._unloaded(), EntryPoint("gone", "no_such_module:Agent", "")])
+    rows = {row["name"]: row for row in good_json("agents")}
+    assert "no_such_module" in rows["gone"]["broken"] and rows["mcts"]["broken"] is None
 
 
-def test_play_with_piped_moves() -> None:
-    done = shell("play", SMALL, "--seat", "1=human", input="a1\na2\nb1\nb2\nc1\n")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("your move (help for commands): ") == 5
-    assert "X  wins" in done.stdout.splitlines()[-1]
-    assert "\x1b" not in done.stdout
+def test_rules() -> None:
+    text = " ".join(good("rules", "connect_four(width=5)").split())
+    assert "Connect Four connect_four(width=5)" in text and "Drop discs into columns" in text and "`" not in text
+    assert "seats: X, O" in text
+    assert "parameter type default here allowed" in text and "width int 7 5 1 to 26" in text
+    assert "default allowed" in " ".join(good("rules", "connect_four").split())
+    assert "did you mean 'othello'?" in bad("rules", "otello")
 
 
-def test_play_against_the_default_agent_and_win_or_not() -> None:
-    text = good("play", SMALL, "--simulations", "200", "--seed", "3", input="b2\nquit\n")
-    assert "mcts(seconds=1)" in text
-    assert "O  plays" in text
+# ---- the arguments of agents ----
 
 
-def test_play_commands() -> None:
-    commands = ["help", "moves", "history", "undo", "redo", "a1", "b2", "history", "undo", "redo", "undo", "undo"]
-    lines = [*commands, "c3", "zz", "hlep", "", "hint", "resign"]
-    text = good("play", SMALL, "--seat", "1=human", input="\n".join(lines) + "\n")
-    assert "take back your last move" in text
-    assert "a3 b3 c3 a2 b2 c2 a1 b1 c1" in text
-    assert "no move has been made" in text
-    assert "nothing to undo: you have not moved yet" in text
-    assert "nothing to redo" in text
-    assert "'zz' is not a move of tic_tac_toe" in text
-    assert "'hlep' is neither a move nor a command; did you mean 'help'?" in text
-    assert "expected line" in text and "simulations" in text
-    assert text.splitlines()[-1] == "game over: O resigns;  X  wins"
+def complaint(agent: str) -> str:
+    """What the command line would print after "error: " about an agent; "" if it can be made."""
+    try:
+        build(agent).close()
+    except MeijinError as error:
+        return str(error)
+    return ""
 
 
-def test_undo_goes_back_over_the_agents_reply() -> None:
-    text = good("play", SMALL, "--seat", "1=random", "--seed", "1", input="b2\nundo\nhistory\nredo\nhistory\n")
-    assert "no move has been made" in text
-    last = text.split("history\n")[-1]
-    assert "1  X  b2" in last and "2  O " in last
-    assert "no more input: the game stays unfinished" in last
+@pytest.mark.parametrize(
+    "value", ['"a"', "-1", "1.5", "1e999", "1" + 30 * "0", "[1, 2]", "True", "None", "nan", "mcts"]
+)
+def test_bad_arguments_of_agents_are_named_in_one_line(value: str) -> None:
+    wrong = {'"a"': "int float bool", "[1, 2]": "int float bool str", "1.5": "int bool str", "True": "int float str"}
+    for name in agents.names():
+        try:
+            entry = agents.get(name)
+        except UnknownName:
+            continue  # its dependencies are not installed
+        kinds = {p.name: str(p.annotation).removesuffix(" | None") for p in entry.parameters.values()}
+        needed = [p.name for p in entry.parameters.values() if p.default is p.empty]
+        for parameter, kind in kinds.items() if name != "human" else ():
+            given = {other: "random" if kinds[other] == "Agent" else '"nowhere"' for other in needed}
+            said = ", ".join(f"{key}={text}" for key, text in (given | {parameter: value}).items())
+            error = complaint(f"{name}({said})")
+            assert "\n" not in error and "supported" not in error and "NoneType" not in error, error
+            accepted = not error or "nowhere" in error
+            fits = value == '"a"' and "str" in kind  # a text, of which only its meaning can be wrong
+            assert accepted or fits or error.startswith(f"{parameter}="), error
+            assert not accepted or kind not in wrong.get(value, "").split(), (name, parameter, value)
 
 
-def test_play_from_a_line_and_illegal_line() -> None:
-    text = good("play", SMALL, "--moves", "a1 a2 b1 b2", "--seat", "1=human", input="c1\n")
-    assert "last move  O  b2" in text and "X  wins" in text
-    error = bad("play", SMALL, "--moves", "a1 a1")
-    assert "--moves 'a1 a1': 'a1' is not legal here" in error and "(after: a1)" in error
-
-
-def test_agents_alone_just_play() -> None:
-    watch = ["play", SMALL, "--seat", "0=random", "--seat", "1=random", "--seed", "5"]
-    assert good(*watch) == good(*watch)
-    assert "game over: " in good(*watch)
-
-
-def test_play_alone_with_chance_and_score() -> None:
-    text = good("play", "2048", "--seed", "1", input="left\nup\nright\ndown\nresign\n")
-    assert "chance: " in text and "score " in text
-    assert "you stop with a score of " in text
-    assert "final score" in good("play", "2048", "--seat", "0=random", "--seed", "1")
-
-
-def test_play_with_three_seats() -> None:
-    text = good("play", THREE_SEATS, "--seat", "1=random", "--seat", "2=random", "--seed", "1", input="a1\n")
-    assert "seat 2" in text
-
-
-def test_bad_seats() -> None:
-    assert "write SEAT=AGENT" in bad("play", SMALL, "--seat", "random")
-    assert "write SEAT=AGENT" in bad("play", SMALL, "--seat", "x=random")
-    assert "no seat 2; its seats are 0, 1" in bad("play", SMALL, "--seat", "2=random")
-    assert "given twice" in bad("play", SMALL, "--seat", "0=random", "--seat", "0=random")
-    assert "did you mean 'random'?" in bad("play", SMALL, "--seat", "0=randon")
-
-
-def test_play_in_a_terminal() -> None:
-    pexpect = pytest.importorskip("pexpect")
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "meijin", "play", SMALL, "--seat", "1=random", "--seed", "1"],
-        encoding="utf-8",
-        dimensions=(24, 80),
-        timeout=120,
-        env={**os.environ, "TERM": "xterm-256color"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+def test_bad_arguments_of_agents_at_the_command_line() -> None:
+    assert (
+        bad("inspect", SMALL, "--agent", "mcts(simulations='a')") == "error: simulations='a': must be a whole number\n"
     )
-    child.expect_exact("your move (help for commands): ")
-    assert "\x1b[" in child.before  # colours
-    child.sendline("b2")
-    child.expect("plays")
-    child.expect_exact("your move (help for commands): ")
-    for _ in range(6):  # Python notices one that comes between its prompt and its wait for a key only with the next
-        child.sendintr()
-        if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=20) == 0:
-            break
-    child.close()
-    assert child.exitstatus == 130
-    assert "Traceback" not in child.before
+    assert bad("match", SMALL, "random(seed=[1])", "random") == "error: seed=(1,): must be a whole number\n"
+    assert bad("play", SMALL, "--seat", "1=alphabeta(table_mb=-1)").startswith("error: table_mb=-1: ")
+    assert bad("play", SMALL, "--seconds", "nan").startswith("error: seconds=nan: ")
 
 
 # ---- match ----
@@ -260,7 +207,7 @@ MATCH_KEYS = {"name", "wins", "draws", "losses", "score", "interval"}
 def test_match() -> None:
     command = ["match", SMALL, "mcts(simulations=50)", "random", "--games", "6", "--seed", "4"]
     text = good(*command)
-    assert "mcts(simulations=50)" in text and "as  X" in text and "95 % interval" in text
+    assert "mcts(simulations=50)" in text and "as X" in text and "95 % interval" in text
     result = good_json(*command)
     assert set(result) == {
         "game", "games", "plies", "seed", "openings", "agents", "elo", "sprt", "endings", "forfeits",
@@ -278,6 +225,11 @@ def test_match() -> None:
     assert good_json(*command) == result
 
 
+def test_match_names_the_limit_that_holds() -> None:
+    text = good("match", SMALL, "mcts(seconds=1)", "random", "--games", "2", "--simulations", "20", "--workers", "0")
+    assert "mcts(simulations=20)" in text and "seconds=1" not in text and " random " in text
+
+
 def test_match_of_one_seat_gives_the_mean_score() -> None:
     result = good_json("match", "2048", "random", "--games", "3")
     agent = result["agents"][0]
@@ -292,7 +244,7 @@ def test_match_errors() -> None:
     assert "did you mean 'mcts'?" in bad("match", SMALL, "mtcs", "random")
     assert "at least one game" in bad("match", SMALL, "random", "random", "--games", "0")
     assert "meijin play" in bad("match", SMALL, "human", "random")
-    assert "above zero" in bad("match", SMALL, "random", "random", "--seconds", "0")
+    assert "must be above 0" in bad("match", SMALL, "random", "random", "--seconds", "0")
 
 
 # ---- inspect ----
@@ -327,9 +279,47 @@ def test_inspect_agents_that_say_little_and_games_of_three() -> None:
     assert "seat 2" in good("inspect", THREE_SEATS)
 
 
+def test_inspect_draws_chance_by_the_seed() -> None:
+    command = ["inspect", "2048", "--agent", "random", "--seed"]
+    first = good_json(*command, "1")
+    assert len(first["history"]) == 2 and first == good_json(*command, "1")
+    assert first["history"] != good_json(*command, "2")["history"]
+    assert "seat 0" not in good(*command, "1")  # there is only one
+
+
+def test_inspect_names_the_limit_that_holds() -> None:
+    command = ["inspect", SMALL, "--agent", "mcts(seconds=1, c=2)"]
+    assert "mcts(c=2, simulations=50): 50 simulations" in good(*command, "--simulations", "50")
+    assert good_json(*command, "--seconds", "0.01")["agent"] == "mcts(c=2, seconds=0.01)"
+    assert good_json("inspect", SMALL, "--agent", "random", "--seconds", "0.5")["agent"] == "random"
+
+
+def test_inspect_watch_without_a_terminal_prints_the_end_of_it() -> None:
+    text = good("inspect", SMALL, "--watch", "--simulations", "300")
+    assert "mcts(simulations=300): 300 simulations" in text and text.count("expected line") == 1
+
+
+@pytest.mark.parametrize("width", [120, 80, 60, 40, 30])
+@pytest.mark.parametrize("game", [SMALL, THREE_SEATS])
+def test_a_narrow_table_shortens_the_line_and_never_a_number(game: str, width: int) -> None:
+    state = State(make(game))
+    line = (*state.legal_moves, *state.legal_moves, *state.legal_moves)
+    values = (0.125, -0.25, -0.625)[: state.game.seats]
+    infos = tuple(MoveInfo(move, 1234567, 0.4375, values, pv=line) for move in state.legal_moves)
+    console = Console(width=width, file=StringIO(), legacy_windows=False)
+    console.print(moves_table(state, Analysis(state.turn, infos, values), width=width))
+    rows = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert all(cell_len(row.rstrip()) <= width for row in rows)
+    for move, row in zip(state.legal_moves, rows[3:], strict=False):
+        assert all(text in row for text in (f" {move.name} ", "1,234,567", "+0.125"))
+        assert "43.8 %" in row or width < 40
+        assert "…" in row or "expected line" not in rows[1] or width == 120
+    assert "expected line" in rows[1] or width < (80 if state.game.seats > 2 else 60)
+
+
 def test_inspect_errors() -> None:
     assert "the game is over" in bad("inspect", SMALL, "--moves", "a1 a2 b1 b2 c1")
-    assert "chance moves next" in bad("inspect", "2048")
+    assert "give one of them" in bad("inspect", SMALL, "--watch", "--json")
     assert "is not legal here" in bad("inspect", SMALL, "--moves", "d9")
     assert "did you mean 'mcts'?" in bad("inspect", SMALL, "--agent", "mctss")
     assert "unknown parameter" in bad("inspect", SMALL, "--agent", "mcts(sims=3)")
@@ -377,6 +367,30 @@ def test_bench_on_the_gpu() -> None:
 # ---- a person's own game ----
 
 
+@pytest.mark.parametrize("kind", ["placement", "movement", "dice", "hand"])
+def test_every_kind_of_new_game_keeps_the_laws_and_can_be_played(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"try_{kind}"
+    good("new", name, "--kind", kind)
+    source = Path(f"{name}.py").read_text()
+    assert "my_game" not in source and f'"{name}"' in source and f'title="Try {kind}"' in source
+    assert "every law holds" in good("check", "--load", f"{name}.py", "--games", "5")
+    watched = good("play", name, "--load", f"{name}.py", "--seat", "0=random", "--seat", "1=random", "--seed", "1")
+    assert "game over: " in watched
+    assert ("stones  X" in watched) == (kind == "movement") and ("lines  X" in watched) == (kind == "hand")
+    assert ("the other side is reached" in watched or "no move is left" in watched) == (kind == "movement")
+    assert "parameter" in good("rules", name, "--load", f"{name}.py")
+
+
+def test_the_starters_are_all_offered() -> None:
+    from meijin.cli.new import kinds
+
+    assert kinds() == ["dice", "hand", "movement", "placement"]
+    assert "--kind='dise': choose one of" in bad("new", "unwritten", "--kind", "dise")
+
+
 def test_new_then_check_then_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = good("new", "first_try")
@@ -387,7 +401,7 @@ def test_new_then_check_then_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     played = good(
         "play", "first_try(size=3)", "--load", "first_try.py", "--seat", "1=human", input="a1\na2\nb1\nb2\nc1\n"
     )
-    assert "O  wins" in played.splitlines()[-1]
+    assert "O wins" in played.splitlines()[-1]
     assert "choose a whole number" in bad("play", "first_try(size=2)", "--load", "first_try.py")
     assert "first_try" in good("games", "--load", "first_try.py")
 
@@ -419,7 +433,23 @@ def test_check_names_the_law_a_game_breaks(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     good("new", "faulty")
     source = (tmp_path / "faulty.py").read_text()
-    assert "longest=size * size," in source
-    (tmp_path / "faulty.py").write_text(source.replace("longest=size * size,", "longest=3,"))
+    assert "longest=area," in source
+    (tmp_path / "faulty.py").write_text(source.replace("longest=area,", "longest=3,"))
     assert "longest=3" in bad("check", "--load", "faulty.py")
     assert "give a game" in bad("check")
+
+
+def test_check_of_an_agent(tmp_path: Path) -> None:
+    text = good("check", SMALL, "--agent", "mcts(simulations=50)")
+    assert "keeps its promises" in text and "✓ The move it makes is legal." in text
+    file = tmp_path / "deaf.py"
+    file.write_text(
+        "from meijin.agents.catalogue import agents\n"
+        "from meijin.core.agent import Agent, Analysis, MoveInfo\n"
+        "@agents.register('careless')\n"
+        "class Careless(Agent):\n"
+        "    def think(self, state, limit, every):\n"
+        "        yield Analysis(state.turn, tuple(map(MoveInfo, state.game.moves)))\n"
+    )
+    assert "list legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
+    assert "name the game" in bad("check", "--agent", "mcts")

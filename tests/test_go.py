@@ -531,8 +531,8 @@ def test_handicap() -> None:
     [
         ("size=1", "size=1: choose a whole number from 2 to 19"),
         ("komi=0.3", "komi=0.3: give a multiple of 0.5"),
-        ("superko='natural'", "superko='natural': choose from 'simple', 'positional', 'situational'"),
-        ("scoring='stones'", "scoring='stones': choose from 'area', 'territory'"),
+        ("superko='natural'", "superko='natural': choose one of 'simple', 'positional', 'situational'"),
+        ("scoring='stones'", "scoring='stones': choose one of 'area', 'territory'"),
         ("handicap=1", "handicap=1 on size=9: give 2 to 9 stones on 9, 13 or 19, or 0 with another komi"),
         ("size=7, handicap=2", "handicap=2 on size=7: give 2 to 9 stones"),
     ],

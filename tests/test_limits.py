@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from meijin.arena.match import match
@@ -32,16 +31,13 @@ def test_2048_scores_beyond_32_bits() -> None:
     exponents = [*range(26, 2, -1), 0]  # no two alike, one empty cell: the highest tiles this board can hold
     for row in range(1, 5, 2):
         exponents[5 * row : 5 * row + 5] = exponents[5 * row : 5 * row + 5][::-1]
-    record = State(game).record.copy()
-    for cell, e in enumerate(exponents):
-        record.rows[cell // 5] |= np.uint64(e) << np.uint64(8 * (cell % 5))
-    record.ply = 4_000_000
-    state = State(game, record)
+    state = State.set_up(game, exponents, 0)
+    assert State.parse(state.text) == state
+    state.record.ply = 4_000_000
     expected = sum((e - 1) << e for e in exponents if e)
     assert expected > 2**31
     assert state.turn == 0 and state.scores == (float(expected),)
     assert sorted(state.cells) == sorted(exponents)
-    assert State.parse(state.text) == state
     analysis = MCTS(simulations=50, seed=1).analyse(state)
     assert analysis.value is not None and analysis.value[0] >= expected * (1 - 1e-12)
     state.play(analysis.best).roll(stream(1))

@@ -18,10 +18,10 @@ from meijin.core import kernels
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, IllegalMove
 from meijin.core.game import Game
-from meijin.core.moves import permuted
+from meijin.core.positions import write_position
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.games.minishogi import from_sfen, relative_move, repeated, to_sfen
+from meijin.games.minishogi import relative_move, repeated
 
 PERFT = [14, 181, 2512, 35401, 533203, 8276188]
 START = "rbsgk/4p/5/P4/KGSBR b - 1"
@@ -33,6 +33,15 @@ GAMES = int(os.environ.get("MEIJIN_MINISHOGI_GAMES", "150"))
 @pytest.fixture(scope="module")
 def game() -> Game:
     return make("minishogi")
+
+
+def from_sfen(text: str, expression: str = "minishogi") -> State:
+    return State.from_position(make(expression), text)
+
+
+def to_sfen(state: State) -> str:
+    """Also of finished games, which `State.position` refuses."""
+    return write_position(state.game, state.cells, int(state.record.seat))
 
 
 def names(state: State) -> set[str]:
@@ -242,17 +251,18 @@ def test_promoted_men_gain_king_steps() -> None:
 
 def test_captured_men_change_sides_and_are_demoted() -> None:
     state = from_sfen("k4/5/+p4/R4/K4 b - 1").play("5d5c")
-    assert to_sfen(state) == "k4/5/R4/5/K4 w P 2"
+    assert to_sfen(state) == "k4/5/R4/5/K4 w P 1"
 
 
 # ---- ends ----
 
 
 def test_checkmate_and_no_move_at_all_lose() -> None:
-    assert from_sfen("4k/5/3G1/5/K4 b G 1").play("G*1b").scores == (1, -1)
+    mate = from_sfen("4k/5/3G1/5/K4 b G 1").play("G*1b")
+    assert (mate.scores, mate.ending) == ((1, -1), "checkmate")
     stalemate = from_sfen("4k/5/5/4G/K2R1 b - 1").play("1d1c")
-    assert stalemate.is_over
-    assert stalemate.scores == (1, -1)
+    assert (stalemate.scores, stalemate.ending) == ((1, -1), "no legal move")
+    assert from_sfen("4k/4G/3G1/5/K4 w - 1").ending == "checkmate", "a position that is already mate"
 
 
 SHUFFLE = "4e4d 2a2b 4d4e 2b2a"  # golds out and back from the start
@@ -262,6 +272,7 @@ def test_fourth_repetition_loses_for_the_first_player(game: Game) -> None:
     state = State(game).play_line(shuffled(SHUFFLE, 3)[:-1])
     assert not state.is_over
     assert state.play("2b2a").scores == (-1, 1), "completed by gote"
+    assert state.ending == "fourth repetition"
     other = State(game).play("5d5c").play_line(shuffled("2a2b 4e4d 2b2a 4d4e", 3)[:-1])
     assert not other.is_over
     assert other.play("4d4e").scores == (-1, 1), "completed by sente"
@@ -307,13 +318,15 @@ def test_perpetual_check_loses_for_the_checker(sfen: str, first: str, cycle: str
         state.play(move)
     assert len(state.history) == plies
     assert state.scores == ((1, -1) if winner == 0 else (-1, 1))
+    assert state.ending in ("perpetual check", "fourth repetition")
+    assert winner == 1 or state.ending == "perpetual check"
 
 
 def test_a_quiet_detour_between_two_times_spares_the_checker() -> None:
     state = from_sfen(CHECKED_BY_GOTE)
     state.play_line(shuffled("1d1e 5e5d 1e1d 5d5e", 2))
     state.play_line("1d2d 5e4e 2d1d 4e5e")  # back to the first position without a check: the fourth time
-    assert state.scores == (-1, 1)
+    assert state.scores == (-1, 1) and state.ending == "fourth repetition"
 
 
 def test_both_in_perpetual_check_is_a_draw(game: Game) -> None:
@@ -361,10 +374,11 @@ def test_repetition_agrees_with_fairy_stockfish() -> None:
 
 
 def test_the_limit_draws_unless_the_last_move_wins() -> None:
-    last = from_sfen("4k/5/5/5/K4 b - 300").play("5e5d")
-    assert (last.is_over, last.scores) == (True, (0, 0))
-    assert not from_sfen("4k/5/5/5/K4 b - 299").play("5e5d").is_over
-    assert from_sfen("4k/5/3G1/5/K4 b G 300").play("G*1b").scores == (1, -1)
+    last = from_sfen("4k/5/5/5/K4 b - 1", "minishogi(max_plies=1)").play("5e5d")
+    assert (last.is_over, last.scores, last.ending) == (True, (0, 0), "the limit of 1 moves")
+    assert not from_sfen("4k/5/5/5/K4 b - 1", "minishogi(max_plies=2)").play("5e5d").is_over
+    mate = from_sfen("4k/5/3G1/5/K4 b G 1", "minishogi(max_plies=1)").play("G*1b")
+    assert (mate.scores, mate.ending) == ((1, -1), "checkmate")
     with pytest.raises(BadParameter, match="max_plies=0: choose"):
         make("minishogi(max_plies=0)")
 
@@ -382,10 +396,11 @@ def test_sfen_round_trip(game: Game) -> None:
         assert to_sfen(again) == to_sfen(state)
         assert again.legal_moves == state.legal_moves
         assert again.cells == state.cells
-        for field in ("men", "goal", "pinned", "board", "hands", "ply", "seat", "winner"):
+        for field in ("men", "goal", "pinned", "board", "hands", "seat", "winner"):
             assert np.array_equal(again.record[field], state.record[field]), field
-        ply = state.record.ply
-        assert again.record.history[ply] == state.record.history[ply], "the hash is of the position, not of the way"
+        hashed = state.record.history[state.record.ply]
+        assert again.record.history[0] == hashed, "the hash is of the position, not of the way"
+    assert from_sfen("sfen " + START.removesuffix(" 1") + " 17") == State(game), "the number of the move is ignored"
 
 
 @pytest.mark.parametrize(
@@ -396,13 +411,13 @@ def test_sfen_round_trip(game: Game) -> None:
         ("rbsgk/4p/4/P4/KGSBR b - 1", "4 cells"),
         ("rbsgk/4n/5/P4/KGSBR b - 1", "row '4n'"),
         ("rbs+gk/4p/5/P4/KGSBR b - 1", "row 'rbs"),
-        ("rbsg1/4p/5/P4/KGSBR b - 1", "gote needs exactly one king"),
-        ("rbsgk/4p/5/P4/KGSBR b P 1", "more than two of P"),
-        ("rbsgk/4p/5/P4/KGSBR x - 1", "expected board"),
-        ("P3k/5/5/5/K4 b - 1", "never move"),
+        ("rbsg1/4p/5/P4/KGSBR b - 1", "each side needs exactly one king"),
+        ("rbsgk/4p/5/P4/KGSBR b P 1", "more than two men of a kind"),
+        ("rbsgk/4p/5/P4/KGSBR x - 1", "expected the board"),
+        ("P3k/5/5/5/K4 b - 1", "cell 5a cannot have value 1"),
         ("4k/5/P4/P4/K4 b - 1", "one file"),
         ("4k/4R/5/5/K4 b - 1", "not to move is in check"),
-        ("4k/5/5/5/K4 b - 301", "after the end"),
+        ("4k/5/5/5/K4 b 2PP 1", "more than two of P"),
         ("4k/5/5/5/K4 b N 1", "hands 'N'"),
     ],
 )
@@ -428,6 +443,7 @@ def test_usi_names_and_paths(game: Game) -> None:
 
 def test_hands_are_shown_in_trays() -> None:
     state = from_sfen("k4/5/2+p2/5/4K b RB2Srgp 7")
+    assert state.position == "k4/5/2+p2/5/4K b RB2Srgp 1"
     lines = str(state).splitlines()
     assert lines[0].split() == ["p", "p", "s", ".", "b", ".", "r", "r", "g", "g"]
     assert lines[-1].split() == ["P", ".", "S", "2S", "B", "B", "R", "R", "G", "."]
@@ -461,7 +477,7 @@ def test_views_number_moves_from_the_movers_side(game: Game) -> None:
 def test_planes_and_views_do_not_depend_on_the_seat() -> None:
     rng = random.Random(5)
     for plies in range(0, 60, 3):
-        state = random_state(rng, plies)
+        state = from_sfen(to_sfen(random_state(rng, plies)))
         twin = from_sfen(turned(to_sfen(state)))
         seats = state.turn, twin.turn
         assert seats[0] != seats[1]
@@ -481,27 +497,30 @@ def test_planes(game: Game) -> None:
     assert planes[:20].sum() == 12
     held = from_sfen("k4/5/2+p2/5/4K w RB2Srgp 7").planes[:, 0]
     assert held[20:30].tolist() == [0.5, 0, 0, 0.5, 0.5, 0, 1, 0.5, 0.5, 0]
-    assert held[31] == np.float32(6 / 300)
+    assert held[31] == 0
+    assert (State(game).play("5d5c").planes[31] == np.float32(1 / 300)).all()
 
 
-def test_left_and_right_can_be_exchanged(game: Game) -> None:
-    """The rules keep the mirror, although the start does not (so the game does not declare it)."""
-    cells = game.board.symmetries["mirror"]
-    moves = permuted(game.paths, cells)
-    assert moves is not None
+def test_symmetries(game: Game) -> None:
+    """The rules keep the mirror, although the start does not, and the board turned with the seats exchanged."""
+    found = {symmetry.name: symmetry for symmetry in game.symmetries}
+    assert [name for name in found if found[name].swaps] == ["rotate180", "flip"] and len(found) == 4
+    on_board = [move for move in game.moves if game.paths[move] is not None]
+    assert all(found["rotate180"].moves[move] == relative_move(move, 1) for move in on_board)
     rng = random.Random(6)
     for plies in range(0, 60, 2):
-        state = random_state(rng, plies)
-        twin = from_sfen(mirrored(to_sfen(state)))
-        for _ in range(8):
-            assert set(twin.legal_moves) == {moves[m] for m in state.legal_moves}
-            assert twin.scores == state.scores
-            assert [twin.cells[cells[i]] for i in range(len(cells))] == list(state.cells)
-            if state.is_over:
-                break
-            move = rng.choice(state.legal_moves)
-            state.play(move)
-            twin.play(moves[move])
+        start = random_state(rng, plies)
+        for name, image in (("mirror", mirrored), ("rotate180", turned)):
+            symmetry, state, twin = found[name], from_sfen(to_sfen(start)), from_sfen(image(to_sfen(start)))
+            for _ in range(8):
+                assert set(twin.legal_moves) == {symmetry.moves[m] for m in state.legal_moves}
+                assert [twin.scores[k] for k in symmetry.seats] == list(state.scores)
+                assert [twin.cells[c] for c in symmetry.cells] == [symmetry.values[v] for v in state.cells]
+                if state.is_over:
+                    break
+                move = rng.choice(state.legal_moves)
+                state.play(move)
+                twin.play(symmetry.moves[move])
 
 
 def test_heuristic_is_the_material() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -323,3 +324,14 @@ def test_a_file_cannot_hide_an_installed_game(
     file.write_text(HEADER + "games.register('go', lambda: ())\n")
     with pytest.raises(BadParameter, match=r"two games are named 'go': .*mine\.py:2.*pretend_go:go"):
         home.load_file(file)
+
+
+def test_a_game_is_found_without_importing_the_others() -> None:
+    """Each game's module is named after it, or listed; only then does `make` import a single game."""
+    code = (
+        "import sys; from meijin.core.catalogue import make; make(sys.argv[1])\n"
+        "print(*(m for m in sys.modules if m.startswith('meijin.games.') and not m.startswith('meijin.games._')))"
+    )
+    for name, module in (("2048", "twenty48"), ("gomoku", "gomoku"), ("hex", "hex")):
+        run = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
+        assert run.stdout.split() == [f"meijin.games.{module}"]

@@ -15,7 +15,6 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import OVER, Game
 from meijin.core.state import State
-from meijin.games.othello import from_squares
 from meijin.search.solvers import _othello_bits as bits
 from meijin.search.solvers.othello import Solver
 
@@ -175,21 +174,21 @@ def test_symmetric_positions_have_equal_values(game: Game, solver: Solver) -> No
         cells = [0] * 64
         for cell, value in enumerate(state.cells):
             cells[symmetry.cells[cell]] = value
-        image = from_squares("".join("-XO"[v] for v in cells) + "XO"[state.turn], game)
+        image = State.from_position(game, "".join("-XO"[v] for v in cells) + "XO"[state.turn])
         fresh = Solver(game, table_mb=1)  # that it remembers nothing
         assert fresh.scores(image) == {game.moves[symmetry.moves[m]]: v for m, v in scores.items()}, symmetry.name
 
 
 def test_ffo_1_to_19_every_move(game: Game, solver: Solver, test_data: Path) -> None:
     for number, (position, moves) in enumerate(suite(test_data, "ffo-1-19.obf"), 1):
-        found = solver.scores(from_squares(position, game))
+        found = solver.scores(State.from_position(game, position))
         assert {move.name: score for move, score in found.items()} == moves, f"FFO {number}"
 
 
 @pytest.mark.slow
 def test_ffo_20_to_36(game: Game, solver: Solver, test_data: Path) -> None:
     for number, (position, moves) in enumerate(suite(test_data, "ffo-20-39.obf")[:17], 20):
-        state = from_squares(position, game)
+        state = State.from_position(game, position)
         assert solver.score(state) == max(moves.values()), f"FFO {number}"
         assert moves[solver.best(state).name] == max(moves.values()), f"FFO {number}"
 
@@ -245,7 +244,7 @@ def test_what_it_cannot_solve_is_named(game: Game, solver: Solver) -> None:
         Solver(game, max_empties=-1)
     with pytest.raises(BadParameter, match="solver of othello"):
         solver.score(State(make("othello(size=4)")))
-    over = from_squares("X" * 64 + "O", game)
+    over = State.from_position(game, "X" * 64 + "O")
     assert over.is_over
     with pytest.raises(MeijinError, match="the game is over"):
         solver.score(over)
@@ -304,29 +303,30 @@ def test_corners_and_full_edges_are_stable() -> None:
 def test_diagrams_are_read(game: Game) -> None:
     start = State(game)
     text = "-" * 27 + "OX" + "-" * 6 + "XO" + "-" * 27
-    assert from_squares(text + " X", game) == start
-    assert from_squares(text.replace("-", ".").lower() + "x; anything", game) == start
+    assert State.from_position(game, text + " X") == start
+    assert State.from_position(game, text.replace("-", ".").lower() + "x; anything") == start
     spaced = "\n".join(text[i : i + 8] for i in range(0, 64, 8))
-    assert from_squares(spaced + "\nO", game).turn == 1
-    must_pass = from_squares("XXXXXXX" + "-" + "X" * 24 + "O" * 32 + "X", game)
+    assert State.from_position(game, spaced + "\nO").turn == 1
+    must_pass = State.from_position(game, "XXXXXXX" + "-" + "X" * 24 + "O" * 32 + "X")
     assert [m.name for m in must_pass.legal_moves] == ["pass"]
+    assert start.position == text + " X" and State.parse(f"othello [{start.position}] d3") == State(game).play("d3")
     for size in (4, 10):
         small = make(f"othello(size={size})")
         played = walk(small, 6, random.Random(1))
         marks = "".join("-XO"[v] for v in played.cells)
         if not played.is_over:
-            assert from_squares(marks + "XO"[played.turn], small) == played
+            assert State.from_position(small, marks + "XO"[played.turn]) == played
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("-" * 63 + " X", "64 marks; othello needs 64 cells"),
+        ("-" * 63 + " X", "has 64 marks; give 64 cells"),
         ("-" * 64, "64 marks"),
-        ("-" * 63 + "# X", "'#' is no mark"),
-        ("-" * 64 + " -", "'-' is no mark"),
+        ("-" * 63 + "# X", "'#' is neither a cell"),
+        ("-" * 64 + " -", "'-' is neither a cell"),
     ],
 )
 def test_broken_diagrams_are_errors(game: Game, text: str, words: str) -> None:
     with pytest.raises(BadParameter, match=words):
-        from_squares(text, game)
+        State.from_position(game, text)

@@ -384,6 +384,25 @@ def test_images_of_positions_are_positions_of_the_image() -> None:
         assert np.array_equal(image[0].numpy(), State(game).play_line(moves[0, :-1].tolist()).planes)
 
 
+def test_images_are_seen_from_the_movers_side() -> None:
+    """Minishogi shows the board to the second player turned by half; its mirror image is that of the turned board."""
+    game = make("minishogi")
+    symmetries = Symmetries(game, "cpu")
+    mirror = [s for s in game.symmetries if not s.swaps][1]
+    assert symmetries.count == 2 and game.views is not None
+    state = State(game)
+    for name in ("2e3d", "4a3b", "3d2c"):
+        cells = np.zeros(len(game.board.cells), int)
+        cells[list(mirror.cells)] = state.cells
+        other = State.set_up(game, cells.tolist(), state.turn)
+        row = symmetries.rows(torch.tensor([1]), torch.tensor([state.turn]))
+        numbers = torch.tensor([[int(game.views[state.turn, m]) for m in state.legal_moves]])
+        image, moves = symmetries.apply(row, torch.from_numpy(state.planes)[None], numbers)
+        assert np.array_equal(image[0, :31].numpy(), other.planes[:31])  # the last plane counts the plies
+        assert sorted(moves[0].tolist()) == sorted(int(game.views[other.turn, m]) for m in other.legal_moves)
+        state.play(name)
+
+
 # ---- settings and pictures ----
 
 

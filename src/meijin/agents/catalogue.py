@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import typing
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, cast
 
-from meijin.core.agent import Agent
-from meijin.core.errors import BadParameter
+from meijin.core.agent import Agent, Limit
+from meijin.core.errors import BadParameter, UnknownName
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
 from meijin.core.registry import AGENTS_GROUP, Registry
@@ -38,7 +42,10 @@ agents: Registry[Agent] = Registry(
 def build(expression: str | Call, game: Game | None = None, seed: int | None = None) -> Agent:
     """The agent of an expression; with a game, one that can play it or an error that says why not."""
     call = parse(expression) if isinstance(expression, str) else expression
-    inner = Call(call.name, tuple(map(_resolve, call.args)), {k: _resolve(v) for k, v in call.kwargs.items()})
+    entry = agents.get(call.name)
+    inner = Call(call.name, tuple(map(_resolve, call.args)), {k: _resolve(v, k) for k, v in call.kwargs.items()})
+    for name, value in entry.bind(inner).arguments.items():
+        _check_kind(name, value, _kinds(entry.factory).get(name, ()))
     made = agents.make(inner)
     made.name = str(call)
     if seed is not None and "seed" not in call.kwargs:
@@ -53,6 +60,36 @@ def agent_names() -> list[str]:
     return agents.names()
 
 
-def _resolve(value: Any) -> Any:
+def _resolve(value: Any, name: str = "") -> Any:
     """Agents inside an agent's arguments are built first."""
-    return build(value) if isinstance(value, Call) else value
+    if not isinstance(value, Call):
+        return value
+    try:
+        return build(value)
+    except UnknownName as error:
+        raise UnknownName(f"{name}={value}: {error}" if name else str(error)) from None
+
+
+#: What an expression can say, where a parameter's annotation asks for nothing else.
+_WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a text", type(None): "None"}
+
+
+@lru_cache(maxsize=256)
+def _kinds(factory: Callable[..., Agent]) -> dict[str, tuple[type, ...]]:
+    """Parameter -> the types it may have, for those that are numbers, texts or truth values."""
+    try:
+        hints = typing.get_type_hints(cast(Any, factory).__init__ if isinstance(factory, type) else factory)
+    except Exception:  # an annotation that names what is not there says nothing
+        return {}
+    found = {name: typing.get_args(hint) or (hint,) for name, hint in hints.items()}
+    return {name: kinds for name, kinds in found.items() if set(kinds) <= set(_WORDS)}
+
+
+def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not kinds or type(value) in kinds or (whole and float in kinds):
+        return
+    if value == math.inf and name in Limit.__dataclass_fields__:  # until it is stopped
+        return
+    wanted = " or ".join(_WORDS[kind] for kind in kinds if kind is not type(None))
+    raise BadParameter(f"{name}={value!r}: must be {wanted}")

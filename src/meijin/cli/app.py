@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from meijin.cli.fame_app import hall
 from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Seconds, Simulations
 from meijin.cli.program import Program
 from meijin.cli.records_app import games_db, replay
@@ -42,7 +43,7 @@ def _options(
 
 @app.command(rich_help_panel=PLAY)
 def games(load: Load = None, json: Json = False) -> None:
-    """List the games there are."""
+    """List the games."""
     from meijin.cli import listings
 
     listings.games(load or [], json)
@@ -56,7 +57,7 @@ def agents(
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """List the agents there are, and which of them can play a game."""
+    """List the agents, and say which of them can play a game."""
     from meijin.cli import listings
 
     listings.agents(game, load or [], json)
@@ -64,26 +65,39 @@ def agents(
 
 @app.command(rich_help_panel=PLAY)
 def play(
-    game: GameName,
+    game: Annotated[
+        str | None, typer.Argument(metavar="GAME", help="The game, such as 'connect_four(width=9)'.")
+    ] = None,
     seat: Annotated[
         list[str] | None,
         typer.Option(
             "--seat",
             metavar="K=AGENT",
-            help="Who plays seat K; repeatable. By default you play seat 0, and the others are the game's champion "
-            "if there is one and PyTorch is installed, else mcts(seconds=1).",
+            help="Who plays seat K; repeatable. By default you play seat 0 against the game's champion, or against "
+            "mcts(seconds=1) if it has none.",
         ),
     ] = None,
     moves: Moves = "",
     seconds: Seconds = None,
     simulations: Simulations = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Repeat the same dice and agents.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The same seed gives the same dice and agents.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue your latest unfinished game, of GAME or of any.")
+    ] = False,
     load: Load = None,
 ) -> None:
-    """Play a game in the terminal, against agents or other people, or watch agents play."""
+    """Play a game in the terminal against agents or other people, or watch agents play."""
     from meijin.cli import play as command
 
-    command.play(game, seat or [], moves, seconds, simulations, seed, load or [])
+    command.play(game, seat or [], moves, seconds, simulations, seed, load or [], resume)
+
+
+@app.command(rich_help_panel=PLAY)
+def rules(game: GameName, load: Load = None) -> None:
+    """Show the rules of a game and its parameters."""
+    from meijin.cli import rules as command
+
+    command.rules(game, load or [])
 
 
 @app.command(rich_help_panel=PLAY)
@@ -119,7 +133,7 @@ def serve(
 def match(
     game: GameName,
     agents: Annotated[
-        list[str], typer.Argument(metavar="AGENT...", help="The agents, one a seat, such as 'mcts(c=1)' random.")
+        list[str], typer.Argument(metavar="AGENT...", help="The agents, one per seat, such as 'mcts(c=1)' random.")
     ],
     games: Annotated[int, typer.Option("--games", metavar="N", help="How many games to play.")] = 100,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 0,
@@ -130,7 +144,7 @@ def match(
         typer.Option(
             "--opening-plies",
             metavar="K",
-            help="Open each game with K random plies; by default only where all games would be alike.",
+            help="Open each game with K random plies; by default only if all games would be the same otherwise.",
         ),
     ] = None,
     openings: Annotated[
@@ -147,7 +161,7 @@ def match(
         typer.Option(
             "--workers",
             metavar="N",
-            help="Processes that play; by default one a processor. 0: in this one, where a hanging agent hangs it.",
+            help="Processes that play; by default one per core. 0: this process, which cannot time agents out.",
         ),
     ] = None,
     sprt: Annotated[
@@ -155,13 +169,15 @@ def match(
         typer.Option(
             "--sprt",
             metavar="ELO0 ELO1",
-            help="Stop as soon as it is clear which Elo difference fits better (sequential test, 5 % errors).",
+            help="Stop as soon as a sequential test (5 % errors) decides between two Elo differences.",
         ),
     ] = None,
     cap: Annotated[int | None, typer.Option("--cap", metavar="N", help="Call a draw after N plies.")] = None,
     agree: Annotated[
         float | None,
-        typer.Option("--agree", metavar="T", help="End games in which all agents see one seat at T (0 to 1) or more."),
+        typer.Option(
+            "--agree", metavar="T", help="End games in which all agents give one seat a value of T (0 to 1) or more."
+        ),
     ] = None,
     judge: Annotated[
         list[str] | None,
@@ -180,7 +196,8 @@ def match(
         Path | None, typer.Option("--db", metavar="FILE.db", help="Store the games in this database.")
     ] = None,
     event: Annotated[
-        str | None, typer.Option("--event", metavar="NAME", help="Under which name; by default game and time.")
+        str | None,
+        typer.Option("--event", metavar="NAME", help="The name to store them under; by default game and time."),
     ] = None,
     notes: Annotated[
         str | None,
@@ -189,7 +206,7 @@ def match(
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Let agents play many games with the seats rotated, and count."""
+    """Play many games between agents in all seats, and count the results."""
     from meijin.cli import match as command
 
     command.match(
@@ -217,12 +234,12 @@ def evaluate(
     seconds: Seconds = None,
     simulations: Simulations = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one a processor.")
+        int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one per core.")
     ] = None,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Measure how good an agent is. The exit status is 1 when a goal was missed."""
+    """Measure how good an agent is. The exit status is 1 if a goal is missed."""
     from meijin.cli import evaluate as command
 
     command.run(game, agent, evaluators or [], seed, seconds, simulations, workers, load or [], json)
@@ -245,78 +262,22 @@ def tournament(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", min=0, help="Games at a time; by default one a processor core."),
+        typer.Option("--workers", metavar="N", min=0, help="Games at a time; by default one per core."),
     ] = None,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Play nothing, write the report of what was played so far.")
+        bool, typer.Option("--report-only", help="Only write the report of what was played so far.")
     ] = False,
-    example: Annotated[bool, typer.Option("--example", help="Print a plan to start from.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Print an example of a plan.")] = False,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Play a tournament, or go on with one, and write its report."""
+    """Play or continue a tournament, and write its report."""
     from meijin.cli import tournament as command
 
     command.tournament(file, out, db, workers, report_only, example, load or [], json)
 
 
-hall = typer.Typer(no_args_is_help=True, help="Agents and their ratings over many tournaments.")
 app.add_typer(hall, name="fame", rich_help_panel=PLAY)
-Hall = Annotated[
-    Path | None,
-    typer.Option("--hall", metavar="PATH", help="The file; by default fame.db in MEIJIN_DATA or your data folder."),
-]
-
-
-@hall.command("list")
-def fame_list(
-    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Only this game.")] = None,
-    path: Hall = None,
-    json: Json = False,
-) -> None:
-    """List the agents and their Glicko-2 ratings, game by game."""
-    from meijin.cli import fame as command
-
-    command.list_(path, game, json)
-
-
-@hall.command("show")
-def fame_show(
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The agent's name.")],
-    path: Hall = None,
-    json: Json = False,
-) -> None:
-    """Show an agent's tournaments and how its rating came about."""
-    from meijin.cli import fame as command
-
-    command.show(path, agent, json)
-
-
-@hall.command("add")
-def fame_add(
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The plan of a finished tournament.")],
-    db: Annotated[
-        Path | None, typer.Option("--db", metavar="PATH", help="Where its games are; by default beside the plan.")
-    ] = None,
-    path: Hall = None,
-    load: Load = None,
-) -> None:
-    """Enter a finished tournament, once."""
-    from meijin.cli import fame as command
-
-    command.add(path, file, db, load or [])
-
-
-@hall.command("remove")
-def fame_remove(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The tournament, or the agent.")], path: Hall = None
-) -> None:
-    """Take out a tournament with its results, or an agent with all it played."""
-    from meijin.cli import fame as command
-
-    command.remove(path, name)
-
-
 app.add_typer(games_db, name="games-db", rich_help_panel=LOOK)
 app.command(rich_help_panel=LOOK)(replay)
 
@@ -326,18 +287,25 @@ def inspect(
     game: GameName,
     moves: Moves = "",
     agent: Annotated[
-        str, typer.Option("--agent", metavar="AGENT", help="Who looks at the position.")
-    ] = "mcts(simulations=10000)",
+        str | None,
+        typer.Option("--agent", metavar="AGENT", help="The agent that looks; by default mcts(simulations=10000)."),
+    ] = None,
     seconds: Seconds = None,
     simulations: Simulations = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same search.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same chance and search.")] = 0,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Show the analysis while the agent thinks, until its limit or Ctrl-C; by default mcts."
+        ),
+    ] = False,
     load: Load = None,
     json: Json = False,
 ) -> None:
     """Show what an agent thinks of every move in a position."""
     from meijin.cli import inspect as command
 
-    command.inspect(game, moves, agent, seconds, simulations, seed, load or [], json)
+    command.inspect(game, moves, agent, seconds, simulations, seed, watch, load or [], json)
 
 
 @app.command(rich_help_panel=LOOK)
@@ -348,7 +316,7 @@ def perft(
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Count the lines of play to a depth, to compare rules with published numbers."""
+    """Count the lines of play to a depth, to compare with published numbers."""
     from meijin.cli import measure
 
     measure.perft(game, depth, moves, load or [], json)
@@ -358,14 +326,14 @@ def perft(
 def bench(
     game: GameName,
     seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long to measure each.")] = 2.0,
-    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Which processor.")] = "cpu",
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="The processor to measure.")] = "cpu",
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="T", help="Threads; by default 1, on a GPU 131072.")
     ] = None,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Measure how many random moves and search playouts a second this machine does."""
+    """Measure the random moves and search playouts per second of this machine."""
     from meijin.cli import measure
 
     measure.bench(game, seconds, device, threads, load or [], json)
@@ -374,12 +342,20 @@ def bench(
 @app.command(rich_help_panel=WRITE)
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new game's name, such as my_game.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="placement|movement|dice|hand",
+            help="What the example shows: placing stones, moving pieces in several steps, dice, or pieces in hand.",
+        ),
+    ] = "placement",
     force: Annotated[bool, typer.Option("--force", help="Overwrite NAME.py if it exists.")] = False,
 ) -> None:
-    """Write NAME.py, a small complete game to start your own from."""
+    """Write NAME.py, a small complete game that you can turn into your own."""
     from meijin.cli import new as command
 
-    command.new(name, force)
+    command.new(name, kind, force)
 
 
 @app.command(rich_help_panel=WRITE)
@@ -398,8 +374,16 @@ def check(
     ] = 30.0,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if there are warnings.")] = False,
     json: Json = False,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help="Check this agent on GAME instead of the rules.")
+    ] = None,
 ) -> None:
     """Check that a game keeps the laws of games, and describe its random play."""
+    if agent is not None:
+        from meijin.cli import check_agent
+
+        check_agent.check_agent(game, agent, load or [], seed)
+        return
     from meijin.cli import check as command
 
     command.check(game, load or [], games, seed, timeout, strict, json)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meijin.cli.console import announce_compiling
-from meijin.core.agent import Limit
+from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games
-from meijin.core.errors import MeijinError
+from meijin.core.errors import BadParameter, MeijinError, UnknownName
+from meijin.core.expression import Call, parse
 
 if TYPE_CHECKING:
     from meijin.core.game import Game
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def prepare(load: Sequence[Path], *more: Registry[Any]) -> list[Entry[Any]]:
-    """Get ready to run: returns what the files to load registered as games, as agents or in one `more` registry."""
+    """Load the files of --load; returns the games and agents that they register, and what they add to `more`."""
     from meijin.agents.catalogue import agents
     from meijin.core.registry import load_file
 
@@ -39,3 +41,26 @@ def position(game: Game, moves: str) -> State:
 
 def limit(seconds: float | None, simulations: int | None) -> Limit:
     return Limit(seconds=seconds, simulations=simulations)
+
+
+def shown(agent: Agent, limit: Limit) -> str:
+    """An agent with the limit that holds: "mcts(seconds=0.5)" for `mcts(seconds=1)` under a limit of 0.5 seconds."""
+    from meijin.agents.catalogue import agents
+
+    names = [field.name for field in fields(Limit)]
+    heeded = limit.only(agent.measures)
+    given = {name: value for name in names if (value := getattr(heeded, name)) is not None}
+    given = {name: int(value) if value % 1 == 0 else value for name, value in given.items()}
+    if not given:
+        return agent.name
+    try:
+        call = parse(agent.name)
+        known = [*agents.get(call.name).parameters]
+    except (BadParameter, UnknownName):  # an agent that no expression makes
+        call, known = Call(agent.name), []
+    if not given.keys() <= set(known):
+        return f"{call} with {', '.join(f'{name}={value:g}' for name, value in given.items())}"
+    first = next((k for k, name in enumerate(known[: len(call.args)]) if name in names), len(call.args))
+    later = dict(zip(known[first:], call.args[first:], strict=False)) | call.kwargs
+    kept = {name: value for name, value in later.items() if name not in names}
+    return str(Call(call.name, call.args[:first], kept | given))

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 
 
@@ -22,6 +23,11 @@ def err() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
+def say(what: RenderableType) -> None:
+    """Print something a little to the right."""
+    out().print(Padding(what, (0, 0, 0, 2), expand=False))
+
+
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """An empty table in the house style; the columns in `right` hold numbers."""
     made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
@@ -29,7 +35,7 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
         if column in right:
             made.add_column(column, justify="right", no_wrap=True)
         else:
-            made.add_column(column, overflow="fold")  # a long expression stays whole
+            made.add_column(column, overflow="fold")  # a long expression is not cut
     return made
 
 
@@ -38,7 +44,7 @@ def print_json(value: Any) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no nan and no infinity: null says that there is no number."""
+    """JSON has no NaN and no infinity; they become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -48,7 +54,7 @@ def _finite(value: Any) -> Any:
 
 # ---- what is going on ----
 
-_tell: list[Callable[[str], None]] = []  # how to show a message, where a spinner or a progress bar is running
+_tell: list[Callable[[str], None]] = []  # how to show a message, while a spinner or a progress bar is running
 _said: list[str] = []  # the messages, the latest is shown
 
 
@@ -90,7 +96,7 @@ def _saying(message: str) -> Iterator[None]:
 
 
 def announce_compiling() -> None:
-    """Say so when compiling makes a person wait."""
+    """Show a message while rules are compiled."""
     from meijin.core import compile as compiling
 
     compiling.on_compile = lambda name: busy(
@@ -100,7 +106,7 @@ def announce_compiling() -> None:
 
 @contextmanager
 def counting(what: str, total: int, *, done: int = 0, hidden: bool = False) -> Iterator[Callable[[], None]]:
-    """A bar on stderr where a person is looking; gives the function that counts one more."""
+    """A progress bar on stderr if a person is looking; yields the function that counts one more."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     console = err()
@@ -121,7 +127,7 @@ def counting(what: str, total: int, *, done: int = 0, hidden: bool = False) -> I
 
 
 def typed(prompt: str) -> str | None:
-    """What was typed, None at the end of the input."""
+    """The line that was typed or piped in; None at the end of the input."""
     try:
         text = input(prompt)
     except EOFError:

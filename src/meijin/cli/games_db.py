@@ -190,7 +190,7 @@ def tree(path: Path, filters: Filters, moves: str, depth: int, least: int, load:
     if not branches:
         console.print(Text(f"no game of {game} in '{path}' went on from here", "dim"))
         return
-    seats = [words.plain_seat(game, seat) for seat in range(game.seats)]
+    seats = [game.seat_name(seat) for seat in range(game.seats)]
     heads = ("mean score",) if game.seats == 1 else (*(f"{seat} wins" for seat in seats), "draws")
     shown = table("move", "games", "share", *heads, right=("games", "share", *heads))
     for level, total, move, branch in branches:

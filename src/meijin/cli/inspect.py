@@ -2,56 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from rich import box
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from meijin.agents.catalogue import build
 from meijin.cli import words
-from meijin.cli.common import limit, position, prepare
-from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.common import limit, position, prepare, shown
+from meijin.cli.console import busy, out, print_json, telling
 from meijin.cli.program import interruptible
-from meijin.core.agent import Analysis, MoveInfo
+from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
+from meijin.core.moves import Move
+from meijin.core.rng import stream
 from meijin.core.state import State
 
+AGENT = "mcts(simulations=10000)"
+WATCHED = "mcts"  # with --watch, until it is stopped
 BAR = 8  # columns of the bar of the move with the most visits
+GAP = 3  # columns between two columns of the table
+SHORTEST = 15  # columns that an expected line is worth showing in
+ELLIPSIS = " …"
 
 
 def inspect(
     name: str,
     moves: str,
-    agent: str,
+    agent: str | None,
     seconds: float | None,
     simulations: int | None,
     seed: int,
+    watch: bool,
     load: Sequence[Path],
     as_json: bool,
 ) -> None:
+    if watch and as_json:
+        raise BadParameter("--watch is for people and --json for programs; give one of them")
     prepare(load)
     game = make(name)
+    endless = watch and agent is None and seconds is None and simulations is None
+    agent = agent or (WATCHED if endless else AGENT)
     if parse(agent).name == "human":
-        raise BadParameter(f"--agent {agent}: name an agent that searches; what a person thinks cannot be shown")
+        raise BadParameter(f"--agent {agent}: name an agent that searches, such as mcts")
     player = build(agent, game, seed=seed)
-    state = position(game, moves)
+    state = position(game, moves).roll(stream(seed))
     if state.is_over:
-        raise BadParameter(
-            f"the game is over after '{moves}', so there is no move to look at; leave out moves at the end"
-        )
-    if state.is_chance:
-        outcomes = words.line(state.legal_moves, 8)
-        raise BadParameter(f"chance moves next after '{moves}'; end --moves with an outcome, one of: {outcomes}")
-    with busy(f"{agent} is looking at the position"):
-        analysis = interruptible(lambda: player.analyse(state, limit(seconds, simulations)))
+        after = f"after '{moves}'" if moves else "at once"
+        raise BadParameter(f"the game is over {after}, so there is no move to look at; leave out moves at the end")
+    chosen = Limit(seconds=math.inf) if endless else limit(seconds, simulations)
+    named = player.name if endless else shown(player, chosen)
+    if watch:
+        _print_position(state)
+        analysis = _watched(state, player, chosen, named)
+        _print_analysis(state, named, analysis)
+        return
+    with busy(f"{named} is looking at the position"):
+        analysis = interruptible(lambda: player.analyse(state, chosen), player.stop)
     if as_json:
-        print_json(_as_json(state, agent, analysis))
+        print_json(_as_json(state, named, analysis))
     else:
-        _print(state, agent, analysis)
+        _print_position(state)
+        _print_analysis(state, named, analysis)
+
+
+def _watched(state: State, agent: Agent, limit: Limit, named: str) -> Analysis:
+    """Show what an agent thinks while it thinks; Ctrl-C ends that, and what it found so far is its answer."""
+    console = out()
+    found: list[Analysis] = []
+    most = max(3, console.height - 6)
+    with Live(console=console, transient=True, auto_refresh=False) as live, _stopped_by_interrupt(agent):
+
+        def compiling(message: str) -> None:
+            if message and not found:
+                live.update(Text(message, "dim"), refresh=True)
+
+        def watch() -> None:
+            for analysis in agent.watch(state, limit):
+                found.append(analysis)
+                live.update(Group(*_opinion(state, named, analysis, most)), refresh=console.is_terminal)
+
+        with telling(compiling):
+            interruptible(watch)
+    return found[-1]
+
+
+@contextmanager
+def _stopped_by_interrupt(agent: Agent) -> Iterator[None]:
+    """The first Ctrl-C stops the agent, the second one the program."""
+    pressed = []
+
+    def interrupt(number: int, frame: object) -> None:
+        pressed.append(number)
+        if len(pressed) > 1:
+            raise KeyboardInterrupt
+        agent.stop()
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _as_json(state: State, agent: str, analysis: Analysis) -> dict[str, Any]:
@@ -86,48 +149,85 @@ def _as_json(state: State, agent: str, analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _print(state: State, agent: str, analysis: Analysis) -> None:
-    game, console = state.game, out()
+def _print_position(state: State) -> None:
+    console = out()
     after = f"  after {words.line(state.history, 20)}" if state.history else ""
-    console.print(Text.assemble((game.title, "bold"), (after, "dim")))
-    console.print(words.board(state))
-    own = words.mine(analysis, analysis.turn)
-    worth = "" if own is None else f"  value {words.value(game, own)}" + (" (proven)" if analysis.proven else "")
-    console.print(Text.assemble(words.seat_name(game, analysis.turn), " to move", (worth, "bold")))
-    console.print(moves_table(state, analysis))
-    console.print(Text(f"{agent}: {figures(analysis)}", "dim"))
+    console.print(Text.assemble((state.game.title, "bold"), (after, "dim")))
+    console.print(words.board(state), crop=False)
 
 
-def moves_table(state: State, analysis: Analysis, most: int | None = None) -> Table:
-    """The moves, best first, with whatever the agent says of them."""
+def _print_analysis(state: State, agent: str, analysis: Analysis) -> None:
+    for part in _opinion(state, agent, analysis):
+        out().print(part)
+
+
+def _opinion(state: State, agent: str, analysis: Analysis, most: int | None = None) -> list[RenderableType]:
+    game, own = state.game, words.mine(analysis, analysis.turn)
+    worth = "" if own is None else f"value {words.value(game, own)}" + (" (proven)" if analysis.proven else "")
+    mover = Text.assemble(words.seat_name(game, analysis.turn), " to move  ") if game.seats > 1 else Text()
+    head = Text.assemble(mover, (worth, "bold"))
+    return [head, moves_table(state, analysis, most), Text(f"{agent}: {figures(analysis)}", "dim")]
+
+
+def moves_table(state: State, analysis: Analysis, most: int | None = None, width: int | None = None) -> Table:
+    """The moves, best first, with whatever the agent says of them.
+
+    Numbers are never cut. In a narrow terminal the expected lines get shorter, the bars go, then the values of the
+    seats that are not to move, and last the priors.
+    """
     game, seat, infos = state.game, analysis.turn, analysis.moves[:most]
     visits = max((info.visits or 0 for info in infos), default=0)  # the longest bar
-    has_prior = any(info.prior is not None for info in infos)
-    has_value = any(info.value is not None for info in infos)
-    by_seat = [words.plain_seat(game, k) for k in range(game.seats)] if has_value and game.seats > 2 else []
-    values = by_seat or ["value"] * has_value
-    numbers = ["visits", ""] * bool(visits) + ["prior"] * has_prior
-    shown = table("move", *numbers, *values, right=("visits", "prior", *values))
-    shown.columns[0].no_wrap = True  # on a narrow terminal it would be the one to give way
+    columns = [
+        _Column("move", [Text(info.move.name, "bold green" if k == 0 else "bold") for k, info in enumerate(infos)])
+    ]
     if visits:
-        shown.columns[2].width = BAR
-    if any(info.pv for info in infos):
-        shown.add_column("expected line", no_wrap=True, overflow="ellipsis")
-    for rank, info in enumerate(infos):
-        row: list[Text] = [Text(info.move.name, "bold green" if rank == 0 else "bold")]
-        if visits:
-            share = (info.visits or 0) / visits
-            row += [Text(f"{info.visits or 0:,}"), Text(_bar(share), "cyan")]
-        if has_prior:
-            row.append(Text("-" if info.prior is None else f"{100 * info.prior:.1f} %"))
-        if has_value:
-            known = info.value or (None,) * game.seats
-            own = words.worth(game, info, seat)
-            row += [own if k == seat else Text(words.value(game, known[k])) for k in range(len(by_seat))] or [own]
-        if len(shown.columns) > len(row):
-            row.append(Text(words.line(info.pv, 16 if not by_seat else 4), "dim"))
-        shown.add_row(*row)
-    return shown
+        columns.append(_Column("visits", [Text(f"{info.visits or 0:,}") for info in infos], "right"))
+        columns.append(_Column("", [Text(_bar((info.visits or 0) / visits), "cyan") for info in infos], drop=1))
+    if any(info.prior is not None for info in infos):
+        priors = [Text("-" if info.prior is None else f"{100 * info.prior:.1f} %") for info in infos]
+        columns.append(_Column("prior", priors, "right", drop=3))
+    if any(info.value is not None for info in infos):
+        for k in range(game.seats) if game.seats > 2 else (seat,):
+            head = game.seat_name(k) if game.seats > 2 else "value"
+            values = [words.worth(game, info, k) for info in infos]
+            columns.append(_Column(head, values, "right", drop=0 if k == seat else 2))
+    lines = any(info.pv for info in infos)
+    wanted = (width or out().width) + GAP - 2
+    for drop, least in ((1, SHORTEST if lines else 0), (2, 0), (3, 0)):
+        if sum(column.width for column in columns) + least > wanted:
+            columns = [column for column in columns if column.drop != drop]
+    room = wanted - sum(column.width for column in columns)
+    if lines and room >= SHORTEST:
+        columns.append(_Column("expected line", [Text(_shortened(info.pv, room - GAP), "dim") for info in infos]))
+    made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
+    for column in columns:
+        made.add_column(column.head, justify=column.justify, no_wrap=True, min_width=column.width - GAP)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        made.add_row(*row)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    head: str
+    cells: list[Text]
+    justify: Literal["left", "right"] = "left"
+    drop: int = 0  # how soon it goes where there is no room; 0: never
+
+    @property
+    def width(self) -> int:
+        return max(cell_len(self.head), *(cell.cell_len for cell in self.cells)) + GAP
+
+
+def _shortened(line: Sequence[Move], width: int) -> str:
+    """The first moves of a line that fit."""
+    text = ""
+    for k, move in enumerate(line):
+        longer = f"{text} {move.name}".strip()
+        if cell_len(longer) + (len(ELLIPSIS) if k + 1 < len(line) else 0) > width:
+            return (text + ELLIPSIS).strip()
+        text = longer
+    return text
 
 
 def _bar(share: float) -> str:

@@ -1,4 +1,4 @@
-"""`meijin games` and `meijin agents`: what there is."""
+"""`meijin games` and `meijin agents`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meijin.cli.console import out, print_json, table
 from meijin.core.agent import Agent
 from meijin.core.catalogue import games as game_registry
 from meijin.core.catalogue import make
-from meijin.core.errors import MeijinError
+from meijin.core.errors import MeijinError, UnknownName
 from meijin.core.expression import Call
 from meijin.core.registry import Entry
 
@@ -44,11 +44,12 @@ def agents(game: str | None, load: Sequence[Path], as_json: bool) -> None:
     prepare(load)
     played = make(game) if game else None
     rows: list[dict[str, Any]] = []
-    for name in agent_registry.names():
-        entry = agent_registry.get(name)
-        row: dict[str, Any] = {"name": name, "summary": entry.summary} | _signature(entry)
+    for name in sorted({*agent_registry.names(), *agent_registry.broken}):
+        row = _agent_row(name)
         if played:
-            row["fits"], row["why"] = _fits(entry, played)
+            row["fits"], row["why"] = (
+                (False, row["broken"]) if row["broken"] else _fits(agent_registry.get(name), played)
+            )
         rows.append(row)
     if as_json:
         print_json(rows)
@@ -58,12 +59,22 @@ def agents(game: str | None, load: Sequence[Path], as_json: bool) -> None:
         parameters = _parameters(row)
         about = Text.assemble(words.prose(row["summary"]), "\n" if row["summary"] and parameters else "")
         about.append(parameters, "dim cyan")
+        if row["broken"] and not played:
+            about.append(row["broken"], "red")
         fit = [] if played is None else [_verdict(row["fits"], row["why"])]
         shown.add_row(Text(row["name"], "bold cyan"), about, *fit)
         shown.add_section() if row is not rows[-1] else None
     console = out()
     console.print(shown)
     console.print(_hint("watch two: ", 'meijin play connect_four --seat 0=random --seat 1="mcts(seconds=1)"'))
+
+
+def _agent_row(name: str) -> dict[str, Any]:
+    try:
+        entry = agent_registry.get(name)
+    except UnknownName as error:  # its module fails; the others are worth listing
+        return {"name": name, "summary": "", "parameters": {}, "needs": {}, "broken": str(error)}
+    return {"name": name, "summary": entry.summary, **_signature(entry), "broken": None}
 
 
 def _game_row(entry: Entry[Any]) -> dict[str, Any]:
@@ -74,13 +85,13 @@ def _game_row(entry: Entry[Any]) -> dict[str, Any]:
     } | _signature(entry)
     try:
         made = make(entry.name)
-    except MeijinError:  # no defaults, or a mistake in a user's file: the name is worth listing all the same
+    except MeijinError:  # a parameter without a default, or a mistake in a user's file
         return row | {"seats": None, "chance": None}
     return row | {"seats": made.seats, "chance": made.chance}
 
 
 def _signature(entry: Entry[Any]) -> dict[str, Any]:
-    """The parameters a person can write: those with a default, and what has to be given: name -> what it is."""
+    """The parameters with a default, and what must be given: name -> what it is."""
     empty = inspect.Parameter.empty
     plain = {
         name: parameter
@@ -101,27 +112,25 @@ def _parameters(row: dict[str, Any]) -> str:
     def show(item: Any) -> str:
         return f"{item:.4g}" if isinstance(item, float) else repr(item)
 
-    needed = [f"{name} ({what}, to be given)" for name, what in row["needs"].items()]
+    needed = [f"{name} ({what}, required)" for name, what in row["needs"].items()]
     return "  ".join([*needed, *(f"{name}={show(item)}" for name, item in row["parameters"].items())])
 
 
 def _fits(entry: Entry[Any], game: Any) -> tuple[bool | None, str | None]:
-    """Whether an agent with its default parameters can play a game, and if not, why. None: it cannot be told.
+    """Whether an agent with its default parameters can play a game, and why not. None: that depends on a parameter.
 
-    An agent that goes around others is tried around `mcts`, which plays everything.
+    An agent that wraps others is tried with `mcts` inside, which plays everything.
     """
     missing = [p for p in entry.parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     needed = [p for p in missing if _is_agent(p)]
-    if len(needed) < len(missing):  # a file, say: only with it can it be told
+    if len(needed) < len(missing):  # a file, for example
         return None, f"on {', '.join(p.name for p in missing if not _is_agent(p))}"
     call = Call(entry.name, tuple(Call("mcts") for _ in needed))
     try:
         why = build(call).unfit(game)
-    except (
-        Exception
-    ) as error:  # anything may go wrong in an agent of the user's own; the others are listed all the same
+    except Exception as error:  # a user's own agent may fail in any way; the others are still listed
         return False, f"it cannot be made: {error}"
-    return why is None, f"around an agent that plays it, as in {call}" if needed and why is None else why
+    return why is None, f"with an agent inside that plays it, as in {call}" if needed and why is None else why
 
 
 def _verdict(fits: bool | None, why: str | None) -> Text:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from meijin.agents.catalogue import build
 from meijin.arena.judges import play_rules
 from meijin.arena.match import MatchResult, Standing, match_tasks
 from meijin.arena.match import match as play_match
@@ -22,7 +23,7 @@ from meijin.arena.pool import cores
 from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally
 from meijin.cli import words
-from meijin.cli.common import limit, prepare
+from meijin.cli.common import limit, prepare, shown
 from meijin.cli.console import counting, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
@@ -97,6 +98,9 @@ def match(
     if as_json:
         print_json(_as_json(result, seed))
     else:
+        given = limit(seconds, simulations)
+        for standing in result.standings:
+            standing.name = shown(build(standing.name), given)
         _print(result, seed, time.perf_counter() - began)
 
 

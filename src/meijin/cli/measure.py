@@ -1,4 +1,4 @@
-"""`meijin perft` and `meijin bench`: counting and speed."""
+"""`meijin perft` and `meijin bench`: the count of lines, and speed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.search.mcts import MCTS
 
-DEPTHS = 100  # more plies than anybody can wait for
+DEPTHS = 100  # more than anybody can wait for
 SEARCH = 10_000  # simulations of the search that is timed
-SEARCHES = 3  # at least; the median tells
+SEARCHES = 3  # at least; the median counts
 GPU_THREADS = 1 << 17
 
 
@@ -35,7 +35,7 @@ def perft(name: str, depth: int, moves: str, load: Sequence[Path], as_json: bool
     prepare(load)
     game = make(name)
     state = position(game, moves)
-    _count(state, 1)  # compiles, so that depth 1 is not charged for it
+    _count(state, 1)  # compiles, so that the time of depth 1 does not include it
     rows: list[tuple[int, float]] = []
     for plies in range(1, depth + 1):
         began = time.perf_counter()
@@ -54,7 +54,7 @@ def perft(name: str, depth: int, moves: str, load: Sequence[Path], as_json: bool
         return
     shown = table("depth", "nodes", "seconds", "nodes/s", right=("depth", "nodes", "seconds", "nodes/s"))
     for plies, (nodes, seconds) in enumerate(rows, 1):
-        # Below a millisecond the clock says more of Python than of the game.
+        # Below a millisecond this would measure Python and not the game.
         rate = brief(nodes / seconds) if seconds > 0.001 else "-"
         shown.add_row(str(plies), f"{nodes:,}", f"{seconds:.3f}", rate)
     console = out()
@@ -109,7 +109,7 @@ def bench(name: str, seconds: float, device: str, threads: int | None, load: Seq
             }
         )
         return
-    shown = table("", "a second", right=("a second",))
+    shown = table("", "per second", right=("per second",))
     shown.add_row("random moves", Text(brief(moves), "bold"))
     if playouts is not None:
         shown.add_row(f"MCTS playouts ({SEARCH:,} from the start)", Text(brief(playouts), "bold"))
@@ -120,7 +120,7 @@ def bench(name: str, seconds: float, device: str, threads: int | None, load: Seq
 
 
 def _cpu_moves(game: Game, seconds: float, threads: int) -> float:
-    """Random moves a second: every thread plays whole games in its own record until the time is up."""
+    """Random moves per second. Every thread plays whole games in a record of its own until the time is up."""
     kernel = game.kernel(kernels.random_games)
 
     def work(thread: int, deadline: float) -> int:
@@ -129,7 +129,7 @@ def _cpu_moves(game: Game, seconds: float, threads: int) -> float:
         plies, games = 0, 1
         while (before := time.perf_counter()) < deadline:
             plies += kernel(states, games, rng, moves, probs, scores, totals)
-            if time.perf_counter() - before < 0.01:  # a call to Python costs microseconds; let each do much
+            if time.perf_counter() - before < 0.01:  # a call from Python costs microseconds; make each do more
                 games *= 2
         return plies
 
@@ -141,7 +141,7 @@ def _cpu_moves(game: Game, seconds: float, threads: int) -> float:
 
 
 def _playouts(game: Game, seconds: float, threads: int) -> float:
-    """Playouts a second of a search from the start: the median of searches, each with a fresh tree."""
+    """Playouts per second of a search from the start: the median of several, each with a new tree."""
     state = State(game).roll(stream(1))
     rates: list[float] = []
     MCTS(simulations=10 * threads, threads=threads, seed=1).analyse(state)  # compiles
@@ -171,7 +171,7 @@ def _cpu_name() -> str:
 
 
 def brief(rate: float) -> str:
-    """A large number with the digits that count: 63.1 M."""
+    """A large number with three digits: 63.1 M."""
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if rate >= size:
             return f"{rate / size:.{2 if rate < 10 * size else 1 if rate < 100 * size else 0}f}{unit}"

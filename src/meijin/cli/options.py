@@ -15,8 +15,8 @@ Load = Annotated[
     typer.Option("--load", metavar="FILE.py", help="Load games and agents from your file; repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds a move.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds per move.")]
 Simulations = Annotated[
-    int | None, typer.Option("--simulations", metavar="N", help="Let agents search N simulations a move.")
+    int | None, typer.Option("--simulations", metavar="N", help="Let agents search N simulations per move.")
 ]
 Moves = Annotated[str, typer.Option("--moves", metavar="LINE", help="Begin after these moves: '4 4 3'.")]

@@ -1,4 +1,4 @@
-"""How the program ends: errors in one line, Ctrl-C at once, a closed pipe without a word."""
+"""How the program ends: errors in one line, Ctrl-C at once, a closed pipe silently."""
 
 from __future__ import annotations
 
@@ -43,8 +43,11 @@ class Program(TyperGroup):
             _drop(sys.stdout)
             status = CLOSED
         except Exception as error:
+            if type(error).__name__ == "NoArgsIsHelpError":  # a command that is only a group of commands
+                print(error.ctx.get_help())  # type: ignore[attr-defined]
+                sys.exit(0)
             message = explained(error)
-            if message is None:  # a bug, here or in a user's game: its traceback is what helps
+            if message is None:  # a bug, here or in a user's game: the traceback helps
                 raise
             complain(message)
             status = FAILED
@@ -60,8 +63,11 @@ class Program(TyperGroup):
 _running: list[threading.Thread] = []  # work that Ctrl-C left behind
 
 
-def interruptible(work: Callable[[], T]) -> T:
-    """Run work so that Ctrl-C ends the program at once: compiled code does not look at signals itself."""
+def interruptible(work: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
+    """Run work in a thread, so that Ctrl-C raises at once: compiled code does not look at signals.
+
+    `stop` asks the work to end early, as `Agent.stop` does; it gets a second to do so.
+    """
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -74,9 +80,14 @@ def interruptible(work: Callable[[], T]) -> T:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        thread.join()
+        while thread.is_alive():
+            thread.join(0.1)  # in parts: the system may tell another thread of Ctrl-C, which does not wake this one
     except KeyboardInterrupt:
-        _running.append(thread)
+        if stop is not None:
+            stop()
+            thread.join(1.0)
+        if thread.is_alive():
+            _running.append(thread)
         raise
     if errors:
         raise errors[0]
@@ -84,7 +95,7 @@ def interruptible(work: Callable[[], T]) -> T:
 
 
 def explained(error: Exception) -> str | None:
-    """The message for the person who caused the error, None for an error that nobody foresaw."""
+    """The message for the person who caused the error; None for a bug."""
     from meijin.core.errors import MeijinError
 
     if isinstance(error, MeijinError):
@@ -104,6 +115,6 @@ def complain(message: str) -> None:
 
 
 def _drop(stream: Any) -> None:
-    """Send what is still buffered nowhere: nobody reads it, and flushing it at exit would fail aloud."""
+    """Discard what is still buffered: nobody reads it, and flushing it at exit would fail with a message."""
     with contextlib.suppress(OSError, ValueError):  # not a file, or closed already
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

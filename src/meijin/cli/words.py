@@ -6,45 +6,41 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.color import Color
 from rich.style import Style
 from rich.text import Text
+
+from meijin.cli.console import out
+from meijin.core.contract import CHANCE
+from meijin.core.pieces import contrast
 
 if TYPE_CHECKING:
     from meijin.core.agent import Analysis, MoveInfo
     from meijin.core.game import Game
     from meijin.core.moves import Move
-    from meijin.core.pieces import Piece
     from meijin.core.state import State
 
 
+ARROWS = ("up", "down", "left", "right")
+
+
 def board(state: State, marks: Sequence[int] = ()) -> Text:
-    """The board in colour, set off from what is around it."""
+    """The board in colour, with a margin. A board wider than the terminal is not cut."""
     drawn = state.game.board.text(state.cells, state.game.pieces, last=state.last_cells, marks=marks, ansi=True)
-    rows = Text.from_ansi(drawn, no_wrap=True).split("\n")
-    return Text.assemble("\n", *(part for row in rows for part in ("  ", row, "\n")))
+    rows = Text.from_ansi(drawn, no_wrap=True, overflow="ignore").split("\n")
+    made = Text.assemble("\n", *(part for row in rows for part in ("  ", row, "\n")))
+    made.no_wrap, made.overflow = True, "ignore"
+    return made
 
 
 def seat_name(game: Game, seat: int) -> Text:
-    """How a seat is shown: a chip with its piece, or "seat 2" where no piece is its own."""
-    own = [piece for piece in game.pieces if piece.owner == seat]
-    if not own:
-        return Text(f"seat {seat}", "bold")
-    if len({piece.text for piece in own}) > 1:  # as in shogi: no one letter stands for the seat
-        return Text(f"seat {seat}", _chip(own[0]))
-    return Text(f" {own[0].text} ", _chip(own[0]))
-
-
-def plain_seat(game: Game, seat: int) -> str:
-    return seat_name(game, seat).plain.strip()
-
-
-def _chip(piece: Piece) -> Style:
-    if piece.fill is None:
-        return Style(bold=True)
-    red, green, blue = Color.parse(piece.fill).get_truecolor()
-    dark = 0.299 * red + 0.587 * green + 0.114 * blue <= 140
-    return Style(bold=True, bgcolor=piece.fill, color="#ffffff" if dark else "#1f1f1f")
+    """The name of a seat, in the colour of its pieces."""
+    own = next((piece for piece in game.pieces if piece.owner == seat and piece.fill), None)
+    name = game.seat_name(seat)
+    if own is None or own.fill is None:
+        return Text(name, "bold")
+    console = out()
+    pad = " " * (console.color_system is not None and not console.no_color)  # only a coloured name needs room
+    return Text(f"{pad}{name}{pad}", Style(bold=True, bgcolor=own.fill, color=contrast(own.fill)))
 
 
 def prose(summary: str) -> str:
@@ -56,14 +52,14 @@ def prose(summary: str) -> str:
 
 
 def win_or_loss(game: Game) -> bool:
-    """Whether the scores say who won and hardly more: no points worth counting."""
+    """Whether the scores say who won and little more, so that they are not worth showing."""
     low, high = game.score_range
     return high - low <= 2
 
 
 def number(value: float) -> str:
     """A score without needless digits."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
+    return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.2f}"  # infinities too
 
 
 def value(game: Game, worth: float | None) -> str:
@@ -82,7 +78,7 @@ def mine(info: MoveInfo | Analysis, seat: int) -> float | None:
 
 
 def worth(game: Game, info: MoveInfo, seat: int) -> Text:
-    """A move's value for the mover, in words where it is proven and means a win, a draw or a loss."""
+    """A move's value for a seat, in words where it is proven and means a win, a draw or a loss."""
     own = mine(info, seat)
     text = value(game, own)
     if not info.proven or own is None:
@@ -98,12 +94,33 @@ def line(moves: Sequence[Move], most: int = 12) -> str:
     return " ".join(move.name for move in moves[:most]) + (" ..." if len(moves) > most else "")
 
 
+def arrows(state: State) -> dict[str, str]:
+    """Arrow key -> move, where all legal moves are directions by their name or path; else nothing."""
+    found: dict[str, str] = {}
+    for move in state.legal_moves:
+        path = state.game.paths[move] or ()
+        named = [move.name.lower(), *(str(step).lower() for step in path if len(path) == 1)]
+        arrow = next((word for word in named if word in ARROWS), None)
+        if arrow is None:
+            return {}
+        found[arrow] = move.name
+    return {arrow: arrow for arrow in ARROWS} | found if found else {}
+
+
 def scores(state: State) -> Text:
-    """Every seat's score so far."""
-    if state.game.seats == 1:
-        return Text(f"score {number(state.scores[0])}")
-    parts = [Text.assemble(seat_name(state.game, k), f" {number(score)}") for k, score in enumerate(state.scores)]
-    return Text.assemble("score ", Text("  ").join(parts))
+    """What the game counts and every seat's score so far, on one line; empty where there is nothing to show."""
+    game = state.game
+    rows = dict(state.tallies)
+    if not win_or_loss(game):
+        rows["score"] = state.scores
+    parts = []
+    for name, numbers in rows.items():
+        if game.seats == 1:
+            parts.append(Text(f"{name} {number(numbers[0])}"))
+        else:
+            seats = (Text.assemble(seat_name(game, k), f" {number(n)}") for k, n in enumerate(numbers))
+            parts.append(Text.assemble(f"{name}  ", Text("  ").join(seats)))
+    return Text("   ").join(parts)
 
 
 def movers(state: State) -> list[int]:
@@ -116,6 +133,15 @@ def movers(state: State) -> list[int]:
     return turns[::-1]
 
 
+def last_mover(state: State) -> int:
+    """Who made the latest move; CHANCE also where there is none."""
+    if not state.history:
+        return CHANCE
+    before = state.copy()
+    before.undo()
+    return before.turn
+
+
 def mover(game: Game, turn: int) -> Text:
     return Text("chance", "dim") if turn < 0 else seat_name(game, turn)
 
@@ -124,19 +150,19 @@ def mover(game: Game, turn: int) -> Text:
 
 
 def result(state: State, you: int | None = None) -> Text:
-    """How a finished game ended. `you` is the seat of the only person who played."""
+    """How a finished game ended, and why. `you` is the seat of the only person who played."""
     game, ends = state.game, state.scores
+    why = f": {state.ending}" if state.ending else ""
     if game.seats == 1:
-        return Text(f"final score {number(ends[0])}", "bold")
-    points = "" if win_or_loss(game) else ", " + " to ".join(number(score) for score in ends)
+        return Text(f"final score {number(ends[0])}{why}", "bold")
+    points = "" if win_or_loss(game) else " " + " to ".join(number(score) for score in ends)
     best = [seat for seat, score in enumerate(ends) if score == max(ends)]
     if len(best) == game.seats:
-        return Text(f"a draw{points}", "bold")
+        return Text(f"a draw{points}{why}", "bold")
     names = Text(" and ").join(seat_name(game, seat) for seat in best)
-    if len(best) > 1:
-        return Text.assemble(names, (f" share the win{points}", "bold"))
-    if you is None:
-        return Text.assemble(names, (f" wins{points}", "bold"))
-    if you == best[0]:
-        return Text.assemble(names, (f" wins{points}: well played!", "bold green"))
-    return Text.assemble(names, (f" wins{points}", "bold"), "; you lose")
+    verb = "wins" if len(best) == 1 else "share the win"
+    won = you is not None and you in best
+    said = Text.assemble(names, (f" {verb}{points}{why}", "bold green" if won else "bold"))
+    if you is not None:
+        said.append(". You win!" if won and len(best) == 1 else "" if won else ". You lose.")
+    return said

@@ -13,8 +13,10 @@ from meijin.core.game import Game
 from meijin.core.parameters import parameters
 from meijin.core.registry import GAMES_GROUP, Registry
 
-#: Every game by name.
-games: Registry[Game] = Registry("game", GAMES_GROUP, package="meijin.games")
+#: Every game by name. A module is named after its game, except where that is not a Python name.
+games: Registry[Game] = Registry(
+    "game", GAMES_GROUP, package="meijin.games", own={"2048": "meijin.games.twenty48:twenty48"}
+)
 
 Factory = Callable[..., Game]
 

@@ -14,7 +14,7 @@ from meijin.core import kernels
 from meijin.core.errors import BadParameter, IllegalMove, MeijinError
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.moves import Move
-from meijin.core.positions import checked_values, read_position, write_position
+from meijin.core.positions import checked_turn, checked_values, read_position, write_position
 from meijin.core.rng import Stream, choose
 
 UNKNOWN = "?"  # written for a position that only its record tells
@@ -46,9 +46,7 @@ class State:
         """The position with these values on the cells and that seat to move; an error says why there is none."""
         if game.setup is None:
             raise BadParameter(f"{game} cannot set up positions: it has no rule `setup`; give the moves from the start")
-        values = np.array(checked_values(game, cells), np.int32)
-        if not (0 <= turn < game.seats or (turn == CHANCE and game.chance)):
-            raise BadParameter(f"turn={turn!r}: {game} has seats 0 to {game.seats - 1}")
+        values, turn = np.array(checked_values(game, cells), np.int32), checked_turn(game, turn)
         states = game.states(1)
         code = int(game.tiered(kernels.setup)(states, 0, values, turn))
         if code:

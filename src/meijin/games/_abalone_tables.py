@@ -83,22 +83,20 @@ class Entry(NamedTuple):
         return "".join(BOARD.cells[cell].name.upper() for cell in ends) + DIRECTIONS[self.direction]
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | None:
         """Inline: the rear marble and its next cell. Broadside: the end that lags behind, the end that leads, and
         where that one lands; so defined, and not by the order of names, each symmetry takes paths to paths."""
+        if not self.possible:
+            return None
         if self.kind == 0:
-            ahead = step(self.first, self.direction)
-            assert ahead is not None
-            return self.first, ahead
-        axis = int(AXES[self.direction, (self.kind - 1) % 2])
-        forward = (axis - self.direction) % 6 in (1, 5)
-        lag, lead = (self.first, self.last) if forward else (self.last, self.first)
-        landing = step(lead, self.direction)
-        if landing is not None:
-            return lag, lead, landing
-        opposite = step(lead, (self.direction + 3) % 6)  # never legal, but its image under a symmetry must be found
-        assert opposite is not None
-        return lag, lead, opposite, "off"
+            clicked: tuple[int, ...] = (self.first,)
+        else:
+            axis = int(AXES[self.direction, (self.kind - 1) % 2])
+            forward = (axis - self.direction) % 6 in (1, 5)
+            clicked = (self.first, self.last) if forward else (self.last, self.first)
+        landing = step(clicked[-1], self.direction)
+        assert landing is not None
+        return *clicked, landing
 
 
 def _entries() -> list[Entry]:

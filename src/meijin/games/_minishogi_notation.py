@@ -16,10 +16,7 @@ from meijin.games._minishogi_tables import (
     DROPPING,
     GOLD,
     KINDS,
-    KING,
-    PAWN,
     PLANES,
-    PROMOTED,
     PROMOTING,
     SIZE,
     TARGET,
@@ -29,15 +26,20 @@ START = "rbsgk/4p/5/P4/KGSBR b - 1"
 
 SQUARES = tuple(f"{SIZE - column}{'abcde'[row]}" for row in range(SIZE) for column in range(SIZE))
 IN_HAND = KINDS[1 : GOLD + 1]
-_COLOURS = ("#fbeecb", "#5b4632")  # [seat]; the second player's men are also in lower case
+_KANJI = dict(zip(KINDS[1:], "歩銀角飛金玉と全馬龍", strict=True))
+
+
+def _man(text: str, seat: int, glyph: str) -> Piece:
+    """The second player's men are in lower case."""
+    fill = ("#fbeecb", "#5b4632")[seat]
+    return Piece(text.lower() if seat else text, owner=seat, fill=fill, glyph=glyph, shape="man")
+
 
 #: [value of a cell] -> empty; men of sente, of gote, by kind; two of a kind in a tray of sente, of gote.
 PIECES = (
     Piece("."),
-    *(Piece(kind, owner=0, fill=_COLOURS[0], label=True) for kind in KINDS[1:]),
-    *(Piece(kind.lower(), owner=1, fill=_COLOURS[1], label=True) for kind in KINDS[1:]),
-    *(Piece(f"2{kind}", owner=0, fill=_COLOURS[0], label=True) for kind in IN_HAND),
-    *(Piece(f"2{kind.lower()}", owner=1, fill=_COLOURS[1], label=True) for kind in IN_HAND),
+    *(_man(kind, seat, _KANJI[kind]) for seat in (0, 1) for kind in KINDS[1:]),
+    *(_man(f"2{kind}", seat, f"{_KANJI[kind]}2") for seat in (0, 1) for kind in IN_HAND),
 )
 
 
@@ -79,65 +81,55 @@ _LETTERS = {
 }
 
 
-def write_sfen(values: Sequence[int], hands: Sequence[Sequence[int]], seat: int, move: int) -> str:
+def in_tray(seat: int, k: int, held: int) -> int:
+    """The value of a tray cell: nothing, one man of a kind, or two."""
+    return (0, k + 1 + 10 * seat, 21 + GOLD * seat + k)[held]
+
+
+def write_sfen(cells: Sequence[int], seat: int) -> str:
     text = {value: letters for letters, value in _LETTERS.items()}
-    rows = ["".join(text.get(v, "1") for v in values[r : r + SIZE]) for r in range(0, AREA, SIZE)]
+    rows = ["".join(text.get(v, "1") for v in cells[r : r + SIZE]) for r in range(0, AREA, SIZE)]
     placed = re.sub("1+", lambda run: str(len(run[0])), "/".join(rows))
     held = ""
     for owner in (0, 1):
         for kind in "RBGSP":
-            if n := hands[owner][IN_HAND.index(kind)]:
-                held += ("" if n == 1 else str(n)) + (kind if owner == 0 else kind.lower())
-    return f"{placed} {'bw'[seat]} {held or '-'} {move}"
+            value = cells[AREA + GOLD * owner + IN_HAND.index(kind)]
+            if value:
+                held += ("2" if value > 20 else "") + (kind if owner == 0 else kind.lower())
+    return f"{placed} {'bw'[seat]} {held or '-'} 1"
 
 
-def parse_sfen(text: str) -> tuple[list[int], list[list[int]], int, int]:
-    """The values of the cells, [seat][kind - 1] in hand, the mover and the number of the move, all checked."""
+def read_sfen(text: str) -> tuple[list[int], int]:
+    """The values of all cells and the mover. The number of the move is read and ignored."""
 
     def bad(problem: str) -> BadParameter:
         return BadParameter(f"SFEN '{text}': {problem}; the start is '{START}'")
 
-    words = re.fullmatch(r"\s*(?:sfen\s+)?(\S+)\s+([bw])\s+(\S+)(?:\s+(\d+))?\s*", text)
+    words = re.fullmatch(r"\s*(?:sfen\s+)?(\S+)\s+([bw])\s+(\S+)(?:\s+\d+)?\s*", text)
     if words is None:
-        raise bad("expected board, b or w to move, hands and the number of the move")
-    placed, mover, held, move = words[1], words[2], words[3], int(words[4] or 1)
+        raise bad("expected the board, b or w to move, the hands and the number of the move")
+    placed, mover, held = words[1], words[2], words[3]
     rows = placed.split("/")
-    values: list[int] = []
+    cells: list[int] = []
     for row in rows:
         if not re.fullmatch(r"(?:[1-5]|[KGkg]|\+?[PSBRpsbr])+", row):
             raise bad(f"row '{row}' has a man that minishogi does not know")
-        before = len(values)
+        before = len(cells)
         for man in re.findall(r"[1-5]|\+?[A-Za-z]", row):
-            values += [0] * int(man) if man.isdigit() else [_LETTERS[man]]
-        if len(values) - before != SIZE:
-            raise bad(f"row '{row}' has {len(values) - before} cells, not {SIZE}")
+            cells += [0] * int(man) if man.isdigit() else [_LETTERS[man]]
+        if len(cells) - before != SIZE:
+            raise bad(f"row '{row}' has {len(cells) - before} cells, not {SIZE}")
     if len(rows) != SIZE:
         raise bad(f"the board has {len(rows)} rows, not {SIZE}")
     hands = [[0] * GOLD, [0] * GOLD]
     if held != "-":
         if not re.fullmatch(r"(?:[12]?[PSBRGpsbrg])+", held):
-            raise bad(f"hands '{held}' are not pieces such as R2p, or - for none")
+            raise bad(f"hands '{held}' are not men such as R2p, or - for none")
         for number, kind in re.findall(r"([12]?)([A-Za-z])", held):
             hands[int(kind.islower())][IN_HAND.index(kind.upper())] += int(number or 1)
-    if problem := _impossible(values, hands):
-        raise bad(problem)
-    if move < 1:
-        raise bad("moves are numbered from 1")
-    return values, hands, int(mover == "w"), move
-
-
-def _impossible(values: list[int], hands: list[list[int]]) -> str | None:
-    """What no position of the game can be like."""
-    kinds = [(value - 1) % 10 + 1 if value else 0 for value in values]
     for seat in (0, 1):
-        if values.count(KING + 10 * seat) != 1:
-            return f"{('sente', 'gote')[seat]} needs exactly one king"
-        pawns = [cell for cell, value in enumerate(values) if value == PAWN + 10 * seat]
-        if any(cell // SIZE == (0, SIZE - 1)[seat] for cell in pawns):
-            return "a pawn on its last rank could never move"
-        if len({cell % SIZE for cell in pawns}) < len(pawns):
-            return "two pawns of one player are on one file"
-    for k, name in enumerate(IN_HAND):
-        if kinds.count(k + 1) + kinds.count(k + 1 + PROMOTED) + hands[0][k] + hands[1][k] > 2:
-            return f"more than two of {name}"
-    return None
+        for k, number in enumerate(hands[seat]):
+            if number > 2:
+                raise bad(f"more than two of {IN_HAND[k]}")
+            cells.append(in_tray(seat, k, number))
+    return cells, int(mover == "w")

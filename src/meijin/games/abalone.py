@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.catalogue import game
-from meijin.core.errors import IllegalMove
 from meijin.core.game import OVER, Game
-from meijin.core.moves import Move
 from meijin.core.parameters import Range
 from meijin.core.pieces import Piece
 from meijin.core.rng import below
-from meijin.core.state import State
+from meijin.games._abalone_notation import from_aichholzer, to_aichholzer
 from meijin.games._abalone_tables import (
     AXES,
     BEYOND,
@@ -32,11 +29,13 @@ from meijin.games._abalone_tables import (
     PER_DIRECTION,
     RIGHT,
     cell_set,
-    step,
 )
+
+__all__ = ["abalone", "from_aichholzer", "to_aichholzer"]
 
 BLACK, WHITE = 0, 1  # the seats; black begins
 COUNTED = 2  # `winner` of a game that reached its last ply
+MARBLES = 14  # of each side at the start
 TO_WIN = 6  # marbles pushed off
 
 # At most this many legal moves in a position. Without opponents there are no fewer, as a push needs more than an empty
@@ -47,7 +46,7 @@ TO_WIN = 6  # marbles pushed off
 # Twice the sum over e is 84 + 2 min(39 - P, 2 P) + 2 min(36 - P, 2 P - 2), at most 182 (at P = 13).
 BRANCHING = 182
 
-_ZERO = np.uint64(0)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 _BYTE = np.uint64(255)
 _ALL = np.uint64((1 << CELLS) - 1)
 
@@ -116,12 +115,26 @@ def abalone(
     layout: Literal["standard", "belgian_daisy", "german_daisy"] = "standard",
     max_plies: Annotated[int, Range(1, 10_000)] = 200,
 ) -> Game:
-    """Push six of the other side's marbles off the board. Moves are `A1NE` inline and `A1B1NE` broadside.
+    """Push six of the other side's marbles off the board.
 
-    `layout` is standard, belgian_daisy or german_daisy. One to three marbles in a line move one step: inline, named by
-    the rear marble, and then more push fewer if nothing stands behind those; or broadside into empty cells, named by
-    the first and the last marble. A seat that cannot move loses. After `max_plies` plies, both seats' together, each
-    seat scores the marbles it took less those it lost, divided by six.
+    Goal: push six marbles of the other side off the board.
+
+    Moves: black begins, each side with 14 marbles. Move one, two or three of your marbles that lie in a line one step
+    in any of the six directions. Inline, along their own line, more marbles push fewer: two push one, and three push
+    one or two, if the cell behind those is empty or off the board. Broadside, in another direction, all marbles of the
+    line must move to empty cells.
+
+    End: whoever has pushed off six marbles wins. A side that cannot move loses. After `max_plies` moves of both sides
+    together the game ends; each side then scores the marbles it pushed off less those it lost, divided by six.
+
+    Notation: rows are A to I from the bottom, diagonals 1 to 9 from the left, directions NE, E, SE, SW, W and NW. An
+    inline move is its rear marble and the direction, as in A1NE; a broadside move is the first and the last marble of
+    the line and the direction, as in A1B1NE.
+
+    Set-up: each side has 8 to 14 marbles; those that are missing were pushed off. `max_plies` starts anew.
+
+    `layout`: where the marbles stand at the start.
+    `max_plies`: moves of both sides together after which the game ends.
     """
     drawn = LAYOUTS[layout].replace(" ", "")
     first_black = cell_set([cell for cell in range(CELLS) if drawn[cell] == "X"])
@@ -253,15 +266,47 @@ def abalone(
     def cells(s: Any, out: Any) -> None:
         black, white = s.marbles[BLACK], s.marbles[WHITE]
         for cell in range(CELLS):
-            out[cell] = ((black >> BIT[cell]) & np.uint64(1)) + ((white >> BIT[cell]) & np.uint64(1)) * np.uint64(2)
+            out[cell] = ((black >> BIT[cell]) & _ONE) + ((white >> BIT[cell]) & _ONE) * np.uint64(2)
+
+    def setup(s: Any, values: Any, mover: int) -> int:
+        for seat in range(2):
+            marbles = _ZERO
+            for cell in range(CELLS):
+                if values[cell] == seat + 1:
+                    marbles |= _ONE << BIT[cell]
+            if count(marbles) > MARBLES:
+                return 1
+            if count(marbles) < MARBLES - TO_WIN:
+                return 2
+            s.marbles[seat] = marbles
+            s.taken[1 - seat] = MARBLES - count(marbles)
+        s.ply = mover
+        s.winner = -1
+        own, other = s.marbles[mover], s.marbles[1 - mover]
+        if s.taken[BLACK] == TO_WIN and s.taken[WHITE] == TO_WIN:
+            return 3
+        if s.ply >= max_plies:
+            return 4
+        if s.taken[BLACK] == TO_WIN or s.taken[WHITE] == TO_WIN:
+            s.winner = BLACK if s.taken[BLACK] == TO_WIN else WHITE
+        elif not can_move(own, other, _ALL ^ (own | other)):
+            s.winner = 1 - mover
+        return 0
+
+    def tally(s: Any, counts: Any) -> None:
+        counts[0, BLACK] = s.taken[BLACK]
+        counts[0, WHITE] = s.taken[WHITE]
+
+    def ending(s: Any) -> int:
+        return 2 if s.winner == COUNTED else 0 if s.taken[s.winner] == TO_WIN else 1
 
     def planes(s: Any, out: Any) -> None:
         """The mover's marbles, the other's, marbles taken and lost in sixths, and how much of the game is over."""
         seat = s.ply & 1
         own, other = s.marbles[seat], s.marbles[1 - seat]
         for cell in range(CELLS):
-            out[0, cell] = (own >> BIT[cell]) & np.uint64(1)
-            out[1, cell] = (other >> BIT[cell]) & np.uint64(1)
+            out[0, cell] = (own >> BIT[cell]) & _ONE
+            out[1, cell] = (other >> BIT[cell]) & _ONE
             out[2, cell] = np.int64(s.taken[seat]) / TO_WIN
             out[3, cell] = np.int64(s.taken[1 - seat]) / TO_WIN
             out[4, cell] = np.int64(s.ply) / max_plies
@@ -271,40 +316,25 @@ def abalone(
         board=BOARD,
         pieces=(Piece("."), Piece("X", owner=BLACK, fill="#1c1c1c"), Piece("O", owner=WHITE, fill="#f4f1e8")),
         seats=2,
+        seat_names=("black", "white"),
         num_moves=len(ENTRIES),
         longest=max_plies,
         branching=BRANCHING,
         num_planes=5,
         path=lambda move: ENTRIES[move].path,
         move_name=lambda move: ENTRIES[move].name,
+        words={"": "move along the line"},  # after two marbles: an inline move, or the beginning of a broadside one
         keeps=tuple(BOARD.symmetries),  # all twelve: the rules know no direction, though most change the start
-        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, noisy),
+        tallies=("pushed off",),
+        endings=("six marbles pushed off", "no move left", f"the limit of {max_plies} moves"),
+        refusals=(
+            f"a side has more than {MARBLES} marbles",
+            f"a side has fewer than {MARBLES - TO_WIN} marbles: it had lost before",
+            "both sides have pushed off six marbles",
+            f"with max_plies={max_plies} only black moves",
+        ),
+        rules=(
+            *(start, turn, legal, play, score, cells, planes, heuristic, sample, noisy),
+            *(setup, tally, ending),
+        ),
     )
-
-
-# ---- Aichholzer's notation: the cells that marbles leave and reach, as in the program Aba-Pro ----
-
-
-def to_aichholzer(move: int) -> str:
-    """`A1B2`: the rear marble of an inline move and its next cell. `C3C5D4`: the ends of a broadside move's line, and
-    where the first of them lands."""
-    entry = ENTRIES[move]
-    landing = step(entry.first, entry.direction)
-    if landing is None or not entry.possible:
-        raise IllegalMove(f"'{entry.name}' leaves the board, so it has no landing cell to write")
-    ends = (entry.first,) if entry.kind == 0 else (entry.first, entry.last)
-    return "".join(BOARD.cells[cell].name.upper() for cell in (*ends, landing))
-
-
-def from_aichholzer(state: State, text: str) -> Move:
-    """The legal move that Aichholzer's notation means: `a1-b2` and `A1B2` alike, and a line from either end."""
-    words = re.fullmatch(r"([a-i][1-9])[-\s]*([a-i][1-9])[-\s]*([a-i][1-9])?", text.strip().lower())
-    if words is None:
-        raise IllegalMove(f"'{text}' is not two or three cells, as in 'A1B2' (inline) or 'C3C5D4' (broadside)")
-    named = tuple(BOARD.index(cell) for cell in words.groups() if cell is not None)
-    for move in state.legal_moves:
-        entry = ENTRIES[move]
-        ends = (entry.first,) if entry.kind == 0 else (entry.first, entry.last)
-        if named[:-1] in (ends, ends[::-1]) and named[-1] == step(named[0], entry.direction):
-            return move
-    raise IllegalMove(f"'{text}' is not legal here; legal: {', '.join(to_aichholzer(m) for m in state.legal_moves)}")

@@ -21,14 +21,27 @@ LEFT, AHEAD, RIGHT = 0, 1, 2  # where a piece goes, as seen on the drawing
 
 @game("breakthrough", title="Breakthrough")
 def breakthrough(rows: Annotated[int, Range(2, 32)] = 8, columns: Annotated[int, Range(2, 32)] = 8) -> Game:
-    """Move a piece one step ahead, straight or diagonally; only a diagonal step may capture. Moves are "a2a3".
+    """Race your pieces forward; the first to reach the far row wins.
 
-    The first piece on the far row wins, and so does who captures everything. Each side begins with its two rows
-    nearest to it, or with one on a board of fewer than six rows. Whoever has a piece has a move: nothing of its own
-    stands diagonally ahead of the foremost one.
+    Goal: get one piece to the far row, or capture all pieces of the other side.
+
+    Moves: white begins, at the bottom. Each side starts with its two nearest rows full of pieces (one row on boards of
+    fewer than six rows). Move one piece one step forward, straight or diagonally, to an empty cell. A diagonal step may
+    instead capture a piece of the other side; a straight step may not.
+
+    End: a piece on the far row wins, and so does capturing the last piece. There are no draws, and there is always a
+    legal move.
+
+    Notation: a move is the cell it starts from and the cell it ends on, as in a2a3. Columns are lettered from the left
+    and rows numbered from the bottom.
+
+    Set-up: up to as many pieces per side as at the start, anywhere, and either turn.
+
+    `rows`: number of rows. A board has at most 64 cells.
+    `columns`: number of columns.
     """
     if rows * columns > 64:
-        raise BadParameter(f"rows={rows}, columns={columns}: a board has 64 cells at most; choose fewer")
+        raise BadParameter(f"rows={rows}, columns={columns}: a board has at most 64 cells; choose fewer")
     area = rows * columns
     depth = 2 if rows >= 6 else 1  # rows of pieces at the start
 
@@ -74,7 +87,8 @@ def breakthrough(rows: Annotated[int, Range(2, 32)] = 8, columns: Annotated[int,
         return s.turn if s.winner < 0 else OVER
 
     def movers(s: Any) -> Any:
-        """The mover's pieces that can go left, ahead and right."""
+        """The mover's pieces that can go left, ahead and right. There is always one: nothing of its own stands
+        diagonally ahead of the foremost piece."""
         mine, theirs = s.pieces[s.turn], s.pieces[1 - s.turn]
         free, vacant = whole & ~mine, whole & ~(mine | theirs)
         if s.turn == WHITE:  # a step ahead lowers a cell's number
@@ -140,17 +154,50 @@ def breakthrough(rows: Annotated[int, Range(2, 32)] = 8, columns: Annotated[int,
             bit = one << np.uint64(cell)
             out[cell] = 1 if s.pieces[WHITE] & bit != 0 else 2 if s.pieces[BLACK] & bit != 0 else 0
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        start(s)
+        s.turn = mover
+        for seat in range(2):
+            pieces = np.uint64(0)
+            for cell in range(area):
+                if values[cell] == seat + 1:
+                    pieces |= one << np.uint64(cell)
+            if count(pieces) > depth * columns:
+                return 1
+            s.pieces[seat] = pieces
+        white_won = s.pieces[WHITE] & goals[WHITE] != 0 or s.pieces[BLACK] == 0
+        black_won = s.pieces[BLACK] & goals[BLACK] != 0 or s.pieces[WHITE] == 0
+        if white_won and black_won:
+            return 2
+        if white_won or black_won:
+            s.winner = WHITE if white_won else BLACK
+        return 0
+
+    def tally(s: Any, counts: Any) -> None:
+        for seat in range(2):
+            counts[0, seat] = count(s.pieces[seat])
+
+    def ending(s: Any) -> int:
+        return 0 if s.pieces[s.winner] & goals[s.winner] != 0 else 1
+
     way_to_go = sum(rows - 2 - row for row in range(depth)) * columns  # one seat's steps, short of the far row
     return Game(
         state=state,
         board=board,
         pieces=(Piece("."), Piece("W", owner=WHITE, fill="#f4f1e8"), Piece("B", owner=BLACK, fill="#1c1c1c")),
         seats=2,
+        seat_names=("white", "black"),
         num_moves=len(steps),
         longest=2 * way_to_go + 1,  # every move is a step ahead, and one on the far row is the last
         branching=min(3 * depth * columns, len(steps) // 2),
         path=lambda move: steps[move][2:],
         keeps=("mirror",),
         swaps=("flip", "rotate180"),
-        rules=(start, turn, legal, play, score, cells, heuristic, sample),
+        tallies=("pieces",),
+        endings=("the far row was reached", "all pieces were captured"),
+        refusals=(
+            f"a side has more than {depth * columns} pieces",
+            "both sides have won: both are on their far rows, or have no pieces",
+        ),
+        rules=(start, turn, legal, play, score, cells, heuristic, sample, setup, tally, ending),
     )

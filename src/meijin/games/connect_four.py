@@ -1,4 +1,4 @@
-"""Connect Four: stones fall down columns, four in a line win."""
+"""Connect Four: discs fall down columns, four in a row win."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from meijin.core.game import OVER, Game
 from meijin.core.parameters import Range
 from meijin.core.pieces import Piece
 from meijin.core.rng import below
-
-DRAW = 2
+from meijin.games._lines import DRAW, in_a_row
 
 
 @game("connect_four", title="Connect Four")
@@ -23,11 +22,28 @@ def connect_four(
     height: Annotated[int, Range(1, 26)] = 6,
     connect: Annotated[int, Range(2, 26)] = 4,
 ) -> Game:
-    """Drop stones into columns; the first line of four (`connect`) wins. Moves are column numbers from 1."""
+    """Drop discs into columns; four in a row win.
+
+    Goal: be the first to get four (`connect`) discs of your colour in a row: across, up or diagonally.
+
+    Moves: yellow begins. The players take turns; each drops one disc into a column that is not full. The disc falls to
+    the lowest free cell of that column.
+
+    End: a row wins. If the board is full and nobody has one, the game is a draw.
+
+    Notation: a move is the number of its column, counted from the left: 1, 2, 3, ...
+
+    Set-up: discs must rest on the bottom or on other discs. Their number says whose turn it is; yellow need not have as
+    many as red.
+
+    `width`: number of columns.
+    `height`: number of rows.
+    `connect`: discs in a row that win. Such a row must fit on the board.
+    """
     if connect > max(width, height):
         raise BadParameter(f"connect={connect}: no line that long fits on {width} x {height}")
 
-    # One bit a cell, column by column from the bottom, with an empty bit on top so that lines never wrap around.
+    # One bit per cell, column by column from the bottom, with an empty bit on top so that lines never wrap around.
     tall = height + 1
     words = (width * tall + 63) // 64
     directions = (1, tall - 1, tall, tall + 1)  # up, down-right, right, up-right
@@ -68,7 +84,7 @@ def connect_four(
         return (s.stones[seat, bit >> 6 if wide else 0] >> np.uint64(bit & 63)) & one != 0
 
     def run(s: Any, seat: int, bit: int, step: int) -> int:
-        """How many stones of the seat follow on from the bit, one way."""
+        """How many stones of the seat follow the bit without a gap, in one direction."""
         n = 0
         bit += step
         while 0 <= bit < width * tall and holds(s, seat, bit):
@@ -118,15 +134,49 @@ def connect_four(
                 value = 1 if holds(s, 0, bit) else 2 if holds(s, 1, bit) else 0
                 out[(height - 1 - row) * width + column] = value
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        start(s)
+        for column in range(width):
+            for row in range(height):
+                value = values[(height - 1 - row) * width + column]
+                if value > 0:
+                    if s.filled[column] != row:
+                        return 1
+                    bit = column * tall + row
+                    s.stones[value - 1, bit >> 6 if wide else 0] |= one << np.uint64(bit & 63)
+                    s.filled[column] += 1
+                    s.ply += 1
+        if s.ply & 1 != mover:
+            return 2
+        for seat in range(2):
+            for bit in range(width * tall):
+                if holds(s, seat, bit) and wins(s, seat, bit):
+                    if s.winner == 1 - seat:
+                        return 3
+                    s.winner = seat
+        if s.winner < 0 and s.ply == width * height:
+            s.winner = DRAW
+        return 0
+
+    def ending(s: Any) -> int:
+        return 1 if s.winner == DRAW else 0
+
     return Game(
         state=state,
         board=square(height, width, columns_as="numbers"),
         pieces=(Piece("."), Piece("X", owner=0, fill="#e8b923"), Piece("O", owner=1, fill="#c8342c")),
         seats=2,
+        seat_names=("yellow", "red"),
         num_moves=width,
         longest=width * height,
         path=lambda move: (frozenset(range(move, width * height, width)),),  # any cell of the column
         move_name=lambda move: str(move + 1),
         keeps=("mirror",),  # stones fall down, so only left and right can be exchanged
-        rules=(start, turn, legal, play, score, cells, sample),
+        endings=(in_a_row(connect), "the board is full"),
+        refusals=(
+            "a disc hangs in the air",
+            "with an even number of discs on the board it is yellow's turn, with an odd number red's",
+            f"both sides have {in_a_row(connect)}",
+        ),
+        rules=(start, turn, legal, play, score, cells, sample, setup, ending),
     )

@@ -1,14 +1,15 @@
-"""EinStein würfelt nicht!: the die says which stone moves; first into the far corner wins."""
+"""EinStein würfelt nicht!: the die says which stone moves; reaching the far corner wins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.game import CHANCE, OVER, Game, Symmetry
 from meijin.core.pieces import Piece
 from meijin.core.rng import below
 
@@ -20,15 +21,26 @@ NOBODY = -1
 
 @game("einstein", title="EinStein würfelt nicht!")
 def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
-    """Throw a die, move the stone of that number one step; reach the opposite corner or take all stones to win.
+    """The die says which stone moves; reach the opposite corner to win.
 
-    The first seat starts in the corner a5 and moves right, down or diagonally towards e1; the second the other way.
-    If the stone of that number is gone, the next higher or the next lower that is left moves. A stone that is already
-    on the target, of either colour, is taken. Moves are written from-to, as "c5d4", and throws 1 to 6.
+    Goal: move one of your stones to the opposite corner, or capture all stones of the other side.
 
-    `layout`: "fixed" starts with 1 6 3 / 5 2 / 4 in rows from the corner a5 and the same, turned by half a turn, around
-    e1. "random" lets chance place the stones 1 to 6 of the first seat and then of the second, each on a free
-    cell of its corner.
+    Moves: each side has six stones, numbered 1 to 6. Red starts around the corner a5 and moves right, down or
+    diagonally towards e1; blue starts around e1 and moves the other way. Red begins. Throw the die and move the stone
+    of that number one step. If that stone is gone, move the next higher or the next lower one that is left. A stone on
+    the target cell is captured, whatever its colour.
+
+    End: a stone in the opposite corner wins, and so does capturing the last stone of the other side. There are no
+    draws.
+
+    Notation: a throw is its number, 1 to 6. A move is the cell it starts from and the cell it ends on, as in c5d4.
+    Columns are lettered from the left and rows numbered from the bottom.
+
+    Set-up: each side has at least one stone, each number at most once, and the die of the side to move shows its throw.
+    A position before a throw cannot be set up, because the board does not say whose throw is next.
+
+    `layout`: "fixed" starts with the stones 1 6 3 / 5 2 / 4 in rows from the corner a5, and the same turned by half
+    around e1. "random" lets chance place the stones: 1 to 6 of red and then of blue, each on a free cell of its corner.
     """
     random = layout == "random"
 
@@ -82,20 +94,24 @@ def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
         s.where[seat, stone] = cell
         s.left[seat] |= 1 << stone
 
-    def start(s: Any) -> None:
+    def clear(s: Any) -> None:
         for cell in range(AREA):
             s.board[cell] = 0
         for seat in range(2):
             s.left[seat] = 0
             for i in range(STONES):
                 s.where[seat, i] = -1
-            if not random:
-                for i in range(STONES):
-                    put(s, seat, FIXED[i] - 1, homes[seat, i])
         s.placed = 0
         s.throw = 0
         s.seat = 0
         s.winner = NOBODY
+
+    def start(s: Any) -> None:
+        clear(s)
+        if not random:
+            for seat in range(2):
+                for i in range(STONES):
+                    put(s, seat, FIXED[i] - 1, homes[seat, i])
 
     def turn(s: Any) -> int:
         if s.winner != NOBODY:
@@ -103,7 +119,7 @@ def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
         return s.seat if s.throw > 0 else CHANCE
 
     def candidates(s: Any) -> Any:
-        """The cells of the stones that may move, in ascending order; twice the same if there is but one."""
+        """The cells of the stones that may move, in ascending order; the same one twice if there is only one."""
         left, throw = s.left[s.seat], s.throw - 1
         a, b = s.where[s.seat, movable[left, throw, 0]], s.where[s.seat, movable[left, throw, 1]]
         return (a, b) if a <= b else (b, a)
@@ -180,14 +196,60 @@ def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
     def cells(s: Any, out: Any) -> None:
         for cell in range(AREA):
             out[cell] = s.board[cell]
-        for seat in range(2):  # the trays: the throw, as a stone of who threw it
+        for seat in range(2):  # the trays: the throw, as a stone of the side that threw
             out[AREA + seat] = STONES * seat + s.throw if s.throw > 0 and s.seat == seat else 0
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        if mover == CHANCE:
+            return 1
+        clear(s)
+        for cell in range(AREA):
+            if values[cell] > 0:
+                seat, stone = (values[cell] - 1) // STONES, (values[cell] - 1) % STONES
+                if s.left[seat] >> stone & 1:
+                    return 2
+                put(s, seat, stone, cell)
+        s.placed = places
+        s.seat = mover
+        won = np.int64(0)  # bit k: seat k has won
+        for seat in range(2):
+            corner = s.board[goals[seat]]
+            if s.left[1 - seat] == 0 or (corner > 0 and (corner - 1) // STONES == seat):
+                won |= 1 << seat
+        if won == 3:
+            return 3
+        if won > 0:
+            s.winner = won - 1
+        throw = values[AREA + mover]
+        s.throw = throw - STONES * mover if throw > 0 else 0
+        if values[AREA + 1 - mover] > 0 or (throw == 0 and won == 0):
+            return 4
+        return 0
+
+    def tally(s: Any, counts: Any) -> None:
+        for seat in range(2):
+            counts[0, seat] = 0.0
+            for stone in range(STONES):
+                counts[0, seat] += s.left[seat] >> stone & 1
+
+    def ending(s: Any) -> int:
+        return 1 if s.left[1 - s.winner] == 0 else 0
+
     stones = [
-        Piece(f"{letter}{n}", owner=seat, fill=fill, label=True)
+        Piece(f"{letter}{n}", owner=seat, fill=fill, glyph=str(n), shape="die")
         for seat, (letter, fill) in enumerate((("X", "#c8342c"), ("O", "#2c5ea6")))
         for n in range(1, STONES + 1)
     ]
+
+    def exchanged(game: Game) -> Iterator[Symmetry]:
+        """The board turned by half with the seats and their dice exchanged, as it is and transposed."""
+        turned = (*range(AREA - 1, -1, -1), AREA + 1, AREA)
+        values = (0, *range(STONES + 1, 2 * STONES + 1), *range(1, STONES + 1))
+        across = game.board.symmetries["transpose"]
+        for name, cells in (("rotate180", turned), ("antitranspose", tuple(turned[cell] for cell in across))):
+            if found := game.symmetry(name, cells, seats=(1, 0), values=values):
+                yield found
+
     # A stone r rows and c columns from its corner can make 7 - r - c steps without reaching the other one. Those of
     # one seat add up to 34, so no more than 34 + 34 moves do not win, each after a throw.
     longest = places + 2 * (34 + 34 + 1)
@@ -196,13 +258,23 @@ def einstein(layout: Literal["fixed", "random"] = "fixed") -> Game:
         board=square(SIDE, theme="paper").with_trays({0: ("die-x",), 1: ("die-o",)}),
         pieces=(Piece("."), *stones),
         seats=2,
+        seat_names=("red", "blue"),
         num_moves=len(pairs),
         num_outcomes=STONES + places,
         branching=STONES,  # throws; free cells of a corner; three moves each of two stones
         longest=longest,
         path=lambda move: pairs[move],
         outcome_path=lambda o: (str(o + 1),) if o < STONES else (int(spots[o - STONES]),),
-        # The rules know no difference between right and down, but only an empty board is its own image.
-        keeps=("transpose",) if random else (),
-        rules=(start, turn, legal, odds, play, sample, score, cells),
+        keeps=("transpose",),  # the rules do not tell right from down
+        more_symmetries=None if random else exchanged,  # chance places the stones of seat 0 first
+        alphabets=(*[range(2 * STONES + 1)] * AREA, range(STONES + 1), (0, *range(STONES + 1, 2 * STONES + 1))),
+        tallies=("stones",),
+        endings=("the corner was reached", "all stones were captured"),
+        refusals=(
+            "the board does not say whose throw is next; give the throw and the side to move",
+            "a stone is on the board twice",
+            "both sides have won: both are in their corners, or have no stones",
+            "the die of the side to move must show a throw, and the other die none",
+        ),
+        rules=(start, turn, legal, odds, play, sample, score, cells, setup, tally, ending),
     )

@@ -1,4 +1,4 @@
-"""Go: surround points and stones; who holds more of the board wins."""
+"""Go: surround points and capture stones; whoever holds more of the board wins."""
 
 from __future__ import annotations
 
@@ -28,17 +28,34 @@ def go(
     suicide: bool = False,
     handicap: Annotated[int, Range(0, 9)] = 0,
 ) -> Game:
-    """Black (seat 0) and white place stones and take those without liberties; two passes in a row end the game.
+    """Surround points and capture stones; whoever holds more of the board wins.
 
-    `superko`: "simple" forbids only to take a ko straight back; "positional" to make a position of stones that was
-    there before; "situational" only if the same seat was to move then (after a pass, too).
-    `scoring`: "area" counts stones and surrounded points, "territory" surrounded points and prisoners. Both take every
-    stone on the board as alive: play on until the dead ones are taken, or see `dead_stones` and `final_score`.
-    `suicide` allows to fill a group's own last liberty, which takes it off; never with a single stone.
-    `handicap`: 2 to 9 black stones on the standard points, and white begins. With area scoring white gets a point
-    for each of them (as in Chinese rules), with territory scoring none.
-    `komi`: white's points for moving second; with a whole number there are draws.
-    After 3 * size * size + 20 plies a game is over and counted as it stands (see `longest_game`).
+    Goal: have more points than the other side at the end: by area scoring your stones and the empty points that only
+    they surround, by territory scoring the surrounded points and the stones you captured.
+
+    Moves: black begins. The players take turns; each places one stone on an empty crossing, or passes. Stones of one
+    colour that are connected along the lines form a group; the empty points next to it are its liberties. After a move,
+    groups of the other side without liberties are captured and taken off. A stone whose own group would then have none
+    may not be placed (`suicide` says otherwise). Nor may a move bring back an earlier position (`superko` says which).
+
+    End: two passes in a row end the game. All stones on the board count as alive, so play on until dead ones are
+    captured. A game is also counted as it stands after 3 * `size` * `size` + 20 moves, because simple ko allows endless
+    cycles.
+
+    Notation: a move is the name of its crossing. Columns are lettered from the left, without i, and rows numbered from
+    the bottom. "pass" passes.
+
+    Set-up: every group must have a liberty. No earlier position, ko or prisoner is known, and nobody has just passed.
+
+    `size`: crossings along a side.
+    `komi`: points that white gets for moving second, a multiple of 0.5; with a whole number there can be draws.
+    `superko`: "simple" only forbids retaking a ko at once; "positional" forbids any earlier position of the stones;
+    "situational" forbids it only if the same side was to move then.
+    `scoring`: "area" counts stones and surrounded points, "territory" surrounded points and prisoners.
+    `suicide`: whether a move may leave its own group without liberties, which takes the group off. Never with a single
+    stone.
+    `handicap`: black begins with 2 to 9 stones on the standard points, and white moves first. By area scoring white
+    gets one point for each of them.
     """
     if not (math.isfinite(komi) and (2 * komi).is_integer() and abs(komi) <= 1000):
         raise BadParameter(f"komi={komi!r}: give a multiple of 0.5 from -1000 to 1000, such as 7.5 or 7.0")
@@ -139,7 +156,7 @@ def go(
         out[1] = -out[0]
 
     def heuristic(s: Any, out: Any) -> None:
-        """Points whose neighbours are all of one colour are taken as that colour's."""
+        """Points whose neighbours are all of one colour count as that colour's."""
         lead = np.int64(0) if by_area else np.int64(s.prisoners[0]) - np.int64(s.prisoners[1])
         for cell in range(area):
             p = np.uint64(point[cell])
@@ -166,6 +183,52 @@ def go(
             p = np.uint64(point[cell])
             color = s.color[p] if s.color[p] != EMPTY else s.next[p]  # as `count` has settled it
             out[cell] = 0 if color == BLACK else 1 if color == WHITE else -1
+
+    def setup(s: Any, values: Any, mover: int) -> int:
+        # Whatever the order, no stone of a position without dead stones is captured on the way to it.
+        clear(s)
+        for cell in range(area):
+            if values[cell] > 0:
+                place(s, np.uint64(point[cell]), values[cell])
+        if s.prisoners[0] + s.prisoners[1] > 0:
+            return 1
+        for cell in range(area):
+            p = point[cell]
+            if s.color[p] != EMPTY and s.libs[s.head[p]] == 0:
+                return 1
+        begin(s)
+        s.ko = 0
+        s.last[0] = -1
+        s.last[1] = -1
+        s.lead = 0
+        s.turn = mover
+        return 0
+
+    def enclosed(s: Any, p: Any) -> Any:
+        """The colour of all stones around an empty point; EMPTY if another empty point is beside it."""
+        found = EMPTY
+        for step in steps:
+            if s.color[p + step] == EMPTY:
+                return EMPTY
+            if s.color[p + step] != BORDER:
+                found |= s.color[p + step]
+        return found
+
+    def tally(s: Any, counts: Any) -> None:
+        """The points are exact when the game is over; before that, of the empty points only single ones count."""
+        for seat in range(2):
+            counts[0, seat] = s.prisoners[seat]
+            counts[1, seat] = (0.0 if by_area else s.prisoners[seat]) + 0.5 * twice_komi * seat
+        for cell in range(area):
+            p = np.uint64(point[cell])
+            owner = s.color[p] if by_area else EMPTY
+            if s.color[p] == EMPTY:
+                owner = s.next[p] if s.turn == OVER else enclosed(s, p)
+            if owner in (BLACK, WHITE):
+                counts[1, owner - BLACK] += 1.0
+
+    def ending(s: Any) -> int:
+        return 0 if s.last[0] == skip and s.last[1] == skip else 1
 
     def planes(s: Any, out: Any) -> None:
         """From the mover's view: the stones, mine and theirs (0, 1); mine and theirs with 1, 2 and more liberties
@@ -211,12 +274,20 @@ def go(
         board=board,
         pieces=(Piece("."), Piece("X", owner=0, fill="#1c1c1c"), Piece("O", owner=1, fill="#f4f1e8")),
         seats=2,
+        seat_names=("black", "white"),
         num_moves=area + 1,
         longest=longest,
         num_planes=15,
         path=lambda move: ("pass",) if move == skip else (move,),
-        keeps=tuple(board.symmetries),  # named, as the rules keep them even where the handicap stones do not
-        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, policy, owners),
+        words={"pass": "pass"},
+        keeps=tuple(board.symmetries),  # named, because the rules keep them even where the handicap stones do not
+        tallies=("captured", "points"),
+        endings=("two passes", f"the limit of {longest} moves"),
+        refusals=("a group has no liberties",),
+        rules=(
+            *(start, turn, legal, play, score, cells, planes, heuristic, sample, policy, owners),
+            *(setup, tally, ending),
+        ),
     )
 
 

@@ -21,15 +21,28 @@ NEAR, FAR = 0, 1  # a seat's two sides: black's are the top and the bottom, whit
 
 @game("hex", title="Hex")
 def hex_game(size: Annotated[int, Range(1, 19)] = 11, swap: bool = False) -> Game:
-    """Place stones on empty cells; black joins the top and the bottom, white the left and the right side.
+    """Place stones to join your two sides of the board with a chain.
 
-    Moves are cells, a1 at the top left. There is always exactly one winner. With `swap`, white may answer the first
-    stone with "swap" instead of a stone of its own: the black stone is taken off and a white one placed on its mirror
-    image along the long diagonal, c1 for a3, where it stands to white's sides as the black one stood to black's.
+    Goal: black joins the top and the bottom side with an unbroken chain of black stones, white the left and the right
+    side with white ones.
 
-    The seats see the board differently: mirroring along a diagonal exchanges them (`swaps`). The planes are not turned
-    to the mover's view, so a net learns from the seat planes which sides the mover joins.
+    Moves: black begins. The players take turns; each places one stone on an empty cell. Stones never move and are never
+    taken. The first stone is worth a lot, so with `swap` white may answer it with "swap" instead of a stone of its own:
+    the black stone is taken off and a white one is placed on its mirror image along the long diagonal (c1 for a3),
+    where it is as useful to white as the black one was to black.
+
+    End: whoever joins their sides wins. Exactly one side always can, so there are no draws.
+
+    Notation: a move is the name of its cell. Columns are lettered from the left and rows numbered from the top, so a1
+    is the top left corner.
+
+    Set-up: any stones and either turn. A single stone counts as the first: with `swap` the other side may take it over.
+
+    `size`: cells along a side.
+    `swap`: whether white may take over the first stone.
     """
+    # The seats see the board differently: mirroring along a diagonal exchanges them (`swaps`). The planes are not
+    # turned to the mover's view, so a net learns from the seat planes which sides the mover joins.
     area = size * size
     take_over = area  # the move "swap"
     board = rhombus(size)
@@ -181,16 +194,34 @@ def hex_game(size: Annotated[int, Range(1, 19)] = 11, swap: bool = False) -> Gam
             w = cell >> 6
             out[cell] = 1 if s.stones[BLACK, w] & bit != 0 else 2 if s.stones[WHITE, w] & bit != 0 else 0
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        start(s)
+        stones, owner = 0, BLACK
+        for cell in range(area):
+            if values[cell] > 0:
+                owner = values[cell] - 1
+                place(s, owner, cell)
+                stones += 1
+        s.turn = mover
+        s.opening = 1 if stones == 1 and owner != mover else min(2 * stones, 2)
+        return 0
+
+    def ending(s: Any) -> int:
+        return 0
+
     return Game(
         state=state,
         board=board,
         pieces=(Piece("."), Piece("X", owner=BLACK, fill="#1c1c1c"), Piece("O", owner=WHITE, fill="#f4f1e8")),
         seats=2,
+        seat_names=("black", "white"),
         num_moves=area + 1 if swap else area,
         longest=area + 1 if swap and size > 1 else area,  # a swap leaves as many stones as there were
         branching=area,
         path=lambda move: ("swap",) if move == take_over else (move,),
+        words={"swap": "swap: take over the first stone"} if swap else {},
         keeps=("rotate180",) if size > 1 else (),
         swaps=("transpose", "antitranspose") if size > 1 else (),
-        rules=(start, turn, legal, play, score, cells, heuristic, sample),
+        endings=("a chain joins both sides",),
+        rules=(start, turn, legal, play, score, cells, heuristic, sample, setup, ending),
     )

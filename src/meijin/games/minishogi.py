@@ -10,19 +10,17 @@ the planes, which show the board from the mover's side.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
-from meijin.core.catalogue import game, make
-from meijin.core.errors import BadParameter
-from meijin.core.game import OVER, Game
+from meijin.core.catalogue import game
+from meijin.core.game import OVER, Game, Symmetry
 from meijin.core.parameters import Range
 from meijin.core.rng import below
-from meijin.core.state import State
 from meijin.games._minishogi_men import (
-    attackers,
     bit,
     can_move,
     drops,
@@ -30,20 +28,29 @@ from meijin.games._minishogi_men import (
     king_of,
     mates,
     occupied,
-    pins,
     safe,
     split,
 )
-from meijin.games._minishogi_notation import PIECES, START, board, move_name, parse_sfen, path, write_sfen
+from meijin.games._minishogi_notation import PIECES, START, board, in_tray, move_name, path, read_sfen, write_sfen
+from meijin.games._minishogi_position import (
+    DRAW,
+    GOTE,
+    SENTE,
+    clear,
+    enter,
+    perpetual,
+    pocket,
+    put,
+    repeated,
+    setup,
+    take,
+)
 from meijin.games._minishogi_tables import (
     AREA,
-    BETWEEN,
     DROPPING,
     GOLD,
-    HAND_KEYS,
     KINDS,
     KING,
-    MAN_KEYS,
     NUM_MOVES,
     PAWN,
     PLANE,
@@ -51,12 +58,12 @@ from meijin.games._minishogi_tables import (
     PROMOTED,
     PROMOTING,
     ROTATED,
+    SIZE,
     TARGET,
     TURN_KEY,
 )
 
-SENTE, GOTE = 0, 1  # the seats; sente begins, from the lower side of the board
-DRAW = 2
+__all__ = ["GOTE", "SENTE", "minishogi", "relative_move", "repeated"]
 
 #: [cell] -> where the second player sees it: the board is turned by half, the trays change sides.
 TURNED = (*range(AREA - 1, -1, -1), *range(AREA + GOLD, AREA + 2 * GOLD), *range(AREA, AREA + GOLD))
@@ -64,92 +71,21 @@ TURNED = (*range(AREA - 1, -1, -1), *range(AREA + GOLD, AREA + 2 * GOLD), *range
 #: [kind] -> what a man is worth to players (Tanigawa's scale), on the board and in hand.
 WORTH = np.array([0, 1, 5, 8, 10, 6, 0, 7, 6, 10, 12], np.int64)
 
-FIRST = np.array(parse_sfen(START)[0], np.int8)  # [cell] -> its value at the start
+FIRST = np.array(read_sfen(START)[0][:AREA], np.int8)  # [cell] -> its value at the start
 
-_ZERO, _ONE, _EVERY = np.uint64(0), np.uint64(1), np.uint64((1 << AREA) - 1)
+#: [cell] -> the values it can have. A pawn on its last rank could never move; a tray cell holds one kind of one side.
+_STUCK = (*[PAWN] * SIZE, *[-1] * (AREA - 2 * SIZE), *[PAWN + 10] * SIZE)
+ALPHABETS = (
+    *(tuple(value for value in range(21) if value != stuck) for stuck in _STUCK),
+    *(tuple(in_tray(seat, k, held) for held in range(3)) for seat in (0, 1) for k in range(GOLD)),
+)
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 def relative_move(move: int, seat: int) -> int:
     """The number of a move counted from that seat's side of the board; the same function turns it back."""
     return int(ROTATED[move]) if seat == GOTE else move
-
-
-# ---- changing a position; each returns what the hash changes by ----
-
-
-def put(s: Any, seat: int, kind: int, cell: int) -> Any:
-    s.board[cell] = kind + 10 * seat
-    s.men[seat, kind] |= np.uint32(bit(cell))
-    s.men[seat, 0] |= np.uint32(bit(cell))
-    return MAN_KEYS[cell, kind + 10 * seat]
-
-
-def take(s: Any, seat: int, kind: int, cell: int) -> Any:
-    s.board[cell] = 0
-    s.men[seat, kind] ^= np.uint32(bit(cell))
-    s.men[seat, 0] ^= np.uint32(bit(cell))
-    return MAN_KEYS[cell, kind + 10 * seat]
-
-
-def pocket(s: Any, seat: int, kind: int, more: int) -> Any:
-    held = s.hands[seat, kind - 1]
-    s.hands[seat, kind - 1] = held + more
-    return HAND_KEYS[seat, kind - 1, held] ^ HAND_KEYS[seat, kind - 1, held + more]
-
-
-def clear(s: Any) -> None:
-    for ply in range(s.history.shape[0]):
-        s.history[ply] = 0
-    for seat in range(2):
-        for kind in range(len(KINDS)):
-            s.men[seat, kind] = 0
-        for k in range(GOLD):
-            s.hands[seat, k] = 0
-    for cell in range(AREA):
-        s.board[cell] = 0
-    s.ply = 0
-    s.seat = SENTE
-    s.winner = -1
-
-
-def enter(s: Any, key: Any) -> None:
-    """Complete the record of a position whose men, hands and mover are set."""
-    king, men = king_of(s, s.seat), occupied(s)
-    checkers = attackers(s, s.seat, king, men)
-    s.pinned = np.uint32(pins(s, s.seat, men))
-    s.goal = np.uint32(0)
-    if checkers == _ZERO:
-        s.goal = np.uint32(_EVERY)
-    elif without_lowest(checkers) == _ZERO:
-        s.goal = np.uint32(checkers | np.uint64(BETWEEN[king, lowest(checkers)]))
-    s.history[s.ply] = (key & ~_ONE) | (_ONE if checkers != _ZERO else _ZERO)
-    if not can_move(s):
-        s.winner = 1 - s.seat
-
-
-def repeated(s: Any) -> int:
-    """Who wins because the position has arisen for the fourth time; -1 if it has not."""
-    word, times = s.history[s.ply], 0
-    for ply in range(s.ply & 1, s.ply, 2):  # nearly always in vain, so without a branch
-        times += s.history[ply] == word
-    if times < 3:
-        return -1
-    first = s.ply & 1
-    while s.history[first] != word:
-        first += 2
-    mover, other = _ONE, _ONE  # whether all moves of the seat to move, and of the other, gave check
-    for ply in range(first + 1, s.ply + 1):
-        if (s.ply - ply) & 1:
-            mover &= s.history[ply]
-        else:
-            other &= s.history[ply]
-    if mover & other & _ONE != _ZERO:
-        return DRAW
-    if mover & _ONE != _ZERO:
-        return 1 - s.seat
-    if other & _ONE != _ZERO:
-        return s.seat
-    return GOTE
 
 
 # ---- the contract ----
@@ -276,45 +212,51 @@ def cells(s: Any, out: Any) -> None:
             out[AREA + GOLD * seat + k] = 0 if held == 0 else k + 1 + 10 * seat if held == 1 else 21 + GOLD * seat + k
 
 
-# ---- positions as text ----
+def ending(s: Any) -> int:
+    if not can_move(s):
+        return 0 if s.history[s.ply] & _ONE != _ZERO else 1
+    checks = perpetual(s)
+    return 4 if checks < 0 else 2 if checks == 0 else 3
 
 
-def to_sfen(state: State) -> str:
-    """The position as SFEN: board, mover, hands and the number of the next move. How it came about is not in it."""
-    s = state.record
-    return write_sfen(s.board.tolist(), s.hands.tolist(), int(s.seat), int(s.ply) + 1)
-
-
-def from_sfen(text: str, game: Game | None = None) -> State:
-    """A state that begins with the position that SFEN describes, as one of `game` (default: `minishogi`)."""
-    game = game or make("minishogi")
-    values, hands, seat, move = parse_sfen(text)
-    if move > game.longest:
-        raise BadParameter(f"SFEN '{text}': move {move} comes after the end of {game}, at ply {game.longest}")
-    s = game.states(1)[0]
-    with np.errstate(over="ignore"):  # words wrap around, as in compiled rules
-        clear(s)
-        key = TURN_KEY if seat == GOTE else _ZERO
-        for cell, value in enumerate(values):
-            if value:
-                key ^= put(s, int(value > 10), value - 10 * (value > 10), cell)
-        for owner in (SENTE, GOTE):
-            for k, held in enumerate(hands[owner]):
-                key ^= pocket(s, owner, k + 1, held)
-        s.seat, s.ply = seat, move - 1
-        if attackers(s, 1 - seat, king_of(s, 1 - seat), occupied(s)):
-            raise BadParameter(f"SFEN '{text}': the king of the player who is not to move is in check")
-        enter(s, key)
-    return State(game, s)
+def symmetries(game: Game) -> Iterator[Symmetry]:
+    """The board turned by half with the seats exchanged, as it is and mirrored. They hold but for a fourth repetition
+    without checks, which the rules always decide against sente."""
+    values = (0, *range(11, 21), *range(1, 11), *range(26, 31), *range(21, 26))
+    mirror = game.board.symmetries["mirror"]
+    for name, cells in (("rotate180", TURNED), ("flip", tuple(TURNED[cell] for cell in mirror))):
+        if found := game.symmetry(name, cells, seats=(1, 0), values=values):
+            yield found
 
 
 @game("minishogi", title="Minishogi")
 def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
-    """Checkmate the king on 5 x 5; captured men are dropped back. Moves are written as in USI: 5d5c, 1b1a+, P*3c.
+    """Shogi on 5 x 5: checkmate the king; captured men change sides.
 
-    Who cannot move loses. When a position arises for the fourth time the first player loses; but if since the first
-    time every move of one player gave check, that player loses (every move of both: a draw). A game that is
-    undecided after `max_plies` moves is a draw.
+    Goal: checkmate the other king: attack it so that no move saves it.
+
+    Moves: sente begins, at the bottom. Each side has a king (K), a gold (G), a silver (S), a bishop (B), a rook (R) and
+    a pawn (P). The king steps one cell in any direction; the gold too, but not diagonally backwards; the silver
+    diagonally or straight forward; the pawn straight forward. The bishop slides diagonally, the rook straight. Moving
+    onto a man of the other side captures it: it goes to your hand, shown beside the board, and instead of moving you
+    may later drop it on an empty cell as your own.
+
+    A man that moves to or from the farthest rank may promote, and a pawn that gets there must. A promoted pawn or
+    silver moves as a gold; a promoted bishop or rook also steps one cell in any direction. Captured men lose their
+    promotion. A pawn may not be dropped on the farthest rank, on a file with another unpromoted pawn of yours, or to
+    give mate.
+
+    End: whoever is checkmated, or cannot move, loses. When a position arises for the fourth time (same men, hands and
+    side to move), sente loses; but if every move of one side since the first time gave check, that side loses (if of
+    both: a draw). After `max_plies` moves of both sides together the game is a draw.
+
+    Notation: as in USI. Files are numbered 5 to 1 from the left and ranks lettered a to e from the top. 5d5c moves,
+    1b1a+ moves and promotes, P*3c drops a pawn.
+
+    Set-up: at most two men of each kind, promoted or not, on the board and in hand together. Positions are written as
+    SFEN; the number of the move is ignored. Earlier positions do not count as repetitions, and `max_plies` starts anew.
+
+    `max_plies`: moves of both sides together after which the game is a draw.
     """
 
     state = np.dtype(
@@ -369,8 +311,8 @@ def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
         """The literature's 32 planes, all from the mover's side of the board (turned by half for the second player).
 
         10 of the mover's men, 10 of the other's, by kind; 5 of the mover's hand and 5 of the other's (how many, over
-        2); 1 for the second player; the ply over `max_plies`. (The thesis that says 32 lists 7 planes a hand, the
-        number of shogi; minishogi has five kinds to hold, and 32 is right.)
+        2); 1 for the second player; the ply over `max_plies`. (The thesis that says 32 lists 7 planes per hand, the
+        number in shogi; minishogi has five kinds to hold, and 32 is right.)
         """
         seat = s.seat
         for k in range(20):
@@ -394,6 +336,7 @@ def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
         board=board(),
         pieces=PIECES,
         seats=2,
+        seat_names=("sente", "gote"),
         num_moves=NUM_MOVES,
         longest=max_plies,
         # One of each kind in hand fits on 5 x 18 cells; the others on the board, with the king, have at most
@@ -403,6 +346,21 @@ def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
         turned=(range(AREA + 2 * GOLD), TURNED),
         path=path,
         move_name=move_name,
-        keeps=(),  # the rules keep left and right, but the start does not; turned by half, it exchanges the seats
-        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, noisy),
+        words={"+": "promote", "": "do not promote"},
+        keeps=("mirror",),  # the start is not its own image, but the rules do not tell left from right
+        more_symmetries=symmetries,
+        alphabets=ALPHABETS,
+        endings=(
+            *("checkmate", "no legal move", "fourth repetition", "perpetual check"),
+            f"the limit of {max_plies} moves",
+        ),
+        refusals=(
+            "each side needs exactly one king",
+            "two pawns of one side are on one file",
+            "there are more than two men of a kind",
+            "the side that is not to move is in check",
+        ),
+        write=write_sfen,
+        read=read_sfen,
+        rules=(start, turn, legal, play, score, cells, planes, heuristic, sample, noisy, setup, ending),
     )

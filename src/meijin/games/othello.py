@@ -1,13 +1,12 @@
-"""Othello: enclose lines of the other colour to turn them; most discs win."""
+"""Othello: enclose lines of the other colour to turn them over; most discs win."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 
-from meijin.core import kernels
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.boards import square
 from meijin.core.catalogue import game
@@ -16,16 +15,29 @@ from meijin.core.game import OVER, Game
 from meijin.core.parameters import Range
 from meijin.core.pieces import Piece
 from meijin.core.rng import below
-from meijin.core.state import State
 
 BLACK, WHITE = 0, 1  # the seats; black begins
 
 
 @game("othello", title="Othello")
 def othello(size: Annotated[int, Range(4, 10)] = 8) -> Game:
-    """Place discs that enclose lines of the other colour, and turn those. Moves are cells, a1 at the top left.
+    """Enclose the other side's discs to turn them over; most discs win.
 
-    Who can turn nothing must pass; when neither can turn anything the game is over, and most discs win.
+    Goal: have more discs of your colour than the other side when nobody can move any more.
+
+    Moves: black begins. Place a disc on an empty cell so that one or more straight lines of the other side's discs,
+    across, up or diagonally, lie between it and another of your discs. All discs in those lines turn over and become
+    yours. Whoever cannot turn any disc must pass; passing is not allowed otherwise.
+
+    End: when neither side can move, the side with more discs wins. Equal numbers are a draw.
+
+    Notation: a move is the name of its cell. Columns are lettered from the left and rows numbered from the top, so a1
+    is the top left corner. "pass" passes.
+
+    Set-up: any four or more discs and either turn. Written as in OBF files: all cells in reading order, X for black, O
+    for white and - for empty, then X or O to move.
+
+    `size`: cells along a side, an even number.
     """
     if size % 2:
         raise BadParameter(f"size={size}: the start fills the middle four cells; choose an even number")
@@ -204,40 +216,66 @@ def othello(size: Annotated[int, Range(4, 10)] = 8) -> Game:
         for cell in range(area):
             out[cell] = out[cell] - 1  # black's discs are 1, white's 2
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        black, white = nowhere, nowhere
+        for cell in range(area):
+            if values[cell] == 1:
+                black = either(black, single(cell))
+            elif values[cell] == 2:
+                white = either(white, single(cell))
+        if number(black) + number(white) < 4:
+            return 1
+        mine, theirs = (black, white) if mover == BLACK else (white, black)
+        store(s.discs[BLACK], black)
+        store(s.discs[WHITE], white)
+        store(s.open, places(mine, theirs))
+        s.turn = mover
+        if not some(places(black, white)) and not some(places(white, black)):
+            s.turn = OVER
+        return 0
+
+    def tally(s: Any, counts: Any) -> None:
+        for seat in range(2):
+            counts[0, seat] = number(load(s.discs[seat]))
+
+    def ending(s: Any) -> int:
+        black, white = number(load(s.discs[BLACK])), number(load(s.discs[WHITE]))
+        return 0 if black + white == area else 1 if black == 0 or white == 0 else 2
+
+    def write(values: Sequence[int], mover: int) -> str:
+        return "".join("-XO"[value] for value in values) + " " + "XO"[mover]
+
+    def read(text: str) -> tuple[list[int], int]:
+        """Blanks between cells do not matter, nor does anything after a semicolon."""
+        marks = "".join(text.split(";", maxsplit=1)[0].split()).upper().replace(".", "-")
+        if len(marks) != area + 1:
+            raise BadParameter(
+                f"position '{text}' has {len(marks)} marks; give {area} cells of 'X', 'O' or '-', "
+                "then 'X' or 'O' to move"
+            )
+        if (wrong := set(marks) - set("XO-")) or marks[-1] == "-":
+            mark = min(wrong) if wrong else marks[-1]
+            raise BadParameter(
+                f"position '{text}': '{mark}' is neither a cell ('X', 'O' or '-') nor a side to move ('X' or 'O')"
+            )
+        return ["-XO".index(mark) for mark in marks[:-1]], "XO".index(marks[-1])
+
     return Game(
         state=state,
         board=square(size, rows_from="top"),
         pieces=(Piece("."), Piece("X", owner=BLACK, fill="#1c1c1c"), Piece("O", owner=WHITE, fill="#f4f1e8")),
         seats=2,
+        seat_names=("black", "white"),
         num_moves=area + 1,
         longest=2 * (area - 4),  # a pass never follows a pass
         path=lambda move: ("pass",) if move == skip else (move,),
+        words={"pass": "pass"},
         # All eight: the rules know no direction, though four of them exchange the colours of the start.
         keeps=("rotate90", "rotate180", "rotate270", "mirror", "flip", "transpose", "antitranspose"),
-        rules=(start, turn, legal, play, score, cells, heuristic, sample, owners),
+        tallies=("discs",),
+        endings=("the board is full", "one side has no discs left", "neither side can move"),
+        refusals=("there must be at least four discs",),
+        write=write,
+        read=read,
+        rules=(start, turn, legal, play, score, cells, heuristic, sample, owners, setup, tally, ending),
     )
-
-
-def from_squares(text: str, game: Game) -> State:
-    """The position of a diagram on one line: every cell in reading order, then who is to move.
-
-    "X" is black and "O" white (in either case), "-" or "." is empty, as in files of type OBF; blanks and line ends
-    between cells do not matter, nor does anything after a semicolon.
-    """
-    area = len(game.board.cells)
-    marks = "".join(text.split(";", maxsplit=1)[0].split()).upper()
-    if len(marks) != area + 1:
-        raise BadParameter(
-            f"{text!r} has {len(marks)} marks; {game} needs {area} cells of 'X', 'O' or '-', then 'X' or 'O' to move"
-        )
-    if (wrong := set(marks[:-1]) - set("XO-.")) or marks[-1] not in "XO":
-        mark = sorted(wrong)[0] if wrong else marks[-1]
-        raise BadParameter(f"{text!r}: {mark!r} is no mark of a cell, 'X', 'O' or '-', or of who moves, 'X' or 'O'")
-    states = game.states(1)
-    for cell, mark in enumerate(marks[:-1]):
-        if mark in "XO":
-            states[0].discs["XO".index(mark), cell // 64] |= np.uint64(1 << cell % 64)
-    seat = "XO".index(marks[-1])
-    states[0].turn = 1 - seat
-    game.kernel(kernels.play)(states, 0, area)  # a pass of the other seat finds where this one may place
-    return State(game, states[0])

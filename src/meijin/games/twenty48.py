@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
 
 from meijin.core.boards import square
 from meijin.core.catalogue import game
-from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.game import CHANCE, OVER, Game, Symmetry
 from meijin.core.parameters import Range
 from meijin.core.pieces import Piece
 from meijin.core.rng import below
@@ -23,7 +24,7 @@ COLOURS = (
     *("#edcf72", "#edcc61", "#edc850", "#edc53f", "#edc22e", "#3c3a32"),  # 128 to 2048, and all beyond
 )
 
-# A word holds the tiles of one row, a byte each, as exponents below 128: no sum of two bytes reaches the next one.
+# A word holds the tiles of one row, one byte each, as exponents below 128: no sum of two bytes reaches the next one.
 ONES = np.uint64(0x0101010101010101)
 LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 HIGH = np.uint64(0x8080808080808080)
@@ -37,13 +38,25 @@ def twenty48(
     width: Annotated[int | None, Range(2, 6)] = None,
     height: Annotated[int | None, Range(2, 6)] = None,
 ) -> Game:
-    """Slide all tiles up, right, down or left; the score is the sum of all tiles made by merging.
+    """Slide all tiles one way; equal tiles merge, and a new one appears.
 
-    Tiles go as far as they can. Two equal tiles that meet become one of twice the value, once a move, the pair
-    that lies foremost in the direction first. Then a 2 (90 %) or a 4 (10 %) appears on a random empty cell; the
-    game starts with two such tiles and ends when no slide changes anything. `width` and `height` default to `size`.
+    Goal: score as much as possible. Every merge scores the value of the tile it makes. Nothing stops at 2048.
 
-    On boards of 22 cells and more the game also ends after 8 million plies (4 million slides).
+    Moves: one player slides all tiles up, right, down or left, as far as they go. Two equal tiles that meet become one
+    of twice the value; a tile merges at most once per move, and of three in a line the pair that is foremost in the
+    direction merges. A slide that changes nothing is not allowed. After each slide a new tile appears on a random empty
+    cell: a 2 nine times out of ten, otherwise a 4. The game starts with two such tiles.
+
+    End: when no slide changes anything. On boards of 22 cells and more also after 8 million moves and new tiles.
+
+    Notation: moves are "up", "right", "down" and "left". A new tile is written as its cell and value, as in b3=2;
+    columns are lettered from the left and rows numbered from the bottom.
+
+    Set-up: any tiles that a game could hold. The score is then counted as if every tile had been made of 2s.
+
+    `size`: cells along a side.
+    `width`: number of columns, if it differs from `size`.
+    `height`: number of rows, if it differs from `size`.
     """
     width = size if width is None else width
     height = size if height is None else height
@@ -57,6 +70,7 @@ def twenty48(
     # a game of m outcomes has m-2 slides.
     largest = count + 1
     longest = min(2 ** (count + 2) - 6, LONGEST)
+    bound = 2 ** (count + 2)  # of the sum of all tiles
 
     inner = np.uint64((1 << 8 * (width - 1)) - 1)  # all columns but the last
     absent = ONES & ~np.uint64((1 << 8 * width) - 1)  # a tile in each byte beyond the last column
@@ -226,6 +240,35 @@ def twenty48(
         for cell in range(count):
             out[cell] = tile(s, cell)
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        start(s)
+        total, tiles = np.int64(0), 0
+        for cell in range(count):
+            e = np.uint64(values[cell])
+            if e > 0:
+                s.rows[cell // width] |= e << np.uint64(8 * (cell % width))
+                total += np.int64(U1 << e)
+                tiles += 1
+        # Below the bound no tile can get larger than `largest`: one that takes in no new tile is at most the total, and
+        # for one that does the argument above holds.
+        if total >= bound:
+            return 1
+        if mover == CHANCE:
+            s.ply = 0 if tiles == 0 else 1
+            return 2 if tiles == count else 0
+        s.ply = 2
+        return 3 if tiles == 0 else 0
+
+    def tally(s: Any, counts: Any) -> None:
+        score(s, counts[0])
+        e = np.int64(0)
+        for cell in range(count):
+            e = max(e, tile(s, cell))
+        counts[1, 0] = 1 << e if e > 0 else 0
+
+    def ending(s: Any) -> int:
+        return 0 if options(s) == 0 else 1
+
     edges = (
         frozenset(range(width)),
         frozenset(range(width - 1, count, width)),
@@ -233,6 +276,14 @@ def twenty48(
         frozenset(range(0, count, width)),
     )
     board = square(height, width, theme="paper")
+
+    def turned(game: Game) -> Iterator[Symmetry]:
+        """The board's symmetries: a slide goes where its edge goes."""
+        for name, to in board.symmetries.items():
+            moves = [edges.index(frozenset(to[cell] for cell in edge)) for edge in edges]
+            if found := game.symmetry(name, to, moves=moves):
+                yield found
+
     return Game(
         state=state,
         board=board,
@@ -245,11 +296,21 @@ def twenty48(
         num_outcomes=2 * count,
         longest=longest,
         score_range=(0.0, float("inf")),
-        path=lambda move: (edges[move],),  # any cell of the edge the tiles go to
-        move_name=lambda move: DIRECTIONS[move],
+        seat_names=("player",),
+        path=lambda move: (DIRECTIONS[move],),
+        words={"up": "↑ up", "right": "→ right", "down": "↓ down", "left": "← left"},
+        keeps=(),
+        more_symmetries=turned,
         outcome_path=lambda outcome: (outcome >> 1, "4" if outcome & 1 else "2"),
         outcome_name=lambda outcome: f"{board.cells[outcome >> 1].name}={'4' if outcome & 1 else '2'}",
-        rules=(start, turn, legal, odds, play, sample, score, cells),
+        tallies=("score", "largest tile"),
+        endings=("no slide is possible", f"the limit of {longest:,} plies"),
+        refusals=(
+            f"the tiles add up to {bound:,} or more, which no game can reach",
+            "a new tile needs an empty cell",
+            "there is no tile to slide",
+        ),
+        rules=(start, turn, legal, odds, play, sample, score, cells, setup, tally, ending),
     )
 
 

@@ -1,4 +1,4 @@
-"""Yavalath: four in a line win, but three in a line lose. By Cameron Browne's program Ludi, 2007."""
+"""Yavalath: four in a row win, but three in a row lose. Invented by Cameron Browne's program Ludi, 2007."""
 
 from __future__ import annotations
 
@@ -22,16 +22,29 @@ NOBODY, DRAW = -1, -2  # a `winner` that is no seat: the game goes on, or nobody
 
 @game("yavalath", title="Yavalath")
 def yavalath(players: Annotated[int, Range(2, 3)] = 2, swap: bool = False) -> Game:
-    """Place stones on empty cells: four or more in a line win, three lose unless the same stone also makes four.
+    """Four in a row win, but three in a row lose.
 
-    A full board is a draw. With `swap` (two players), the second may answer the first stone with "swap" instead of a
-    stone of its own: that stone becomes the second player's.
+    Goal: make a row of four or more of your stones without making a row of exactly three first.
 
-    With three players, after Browne's published rules: who makes three is out, but the stones stay; the last one left
-    wins, or the first to make four; and "players must block the next player's win if possible". Precisely: while there
-    are empty cells where the next seat still in the game would make four, the mover must take one of them, also if
-    that makes three. Only a stone that makes four itself is exempt: it leaves no win to block. On a full board those
-    still in the game draw, with a score of 0, and those that are out have lost.
+    Moves: white begins. The players take turns; each places one stone on an empty cell. With `swap`, black may answer
+    the first stone with "swap" instead of a stone of its own: that stone becomes black.
+
+    End: whoever makes four or more in a row wins. Whoever makes three in a row loses, unless the same stone also makes
+    four. A full board is a draw.
+
+    Three players (white, black, red): whoever makes three is out, but the stones stay. The last one left wins, or the
+    first to make four. The next player's win must be blocked: while there are empty cells where the next player still
+    in the game would make four, the mover must play on one of them, even if that makes three. Only a stone that makes
+    four itself is exempt. On a full board those still in the game draw, with a score of 0, and the others have lost.
+
+    Notation: a move is the name of its cell. Rows are lettered from the bottom and diagonals numbered from the left.
+    "swap" takes over the first stone.
+
+    Set-up: any stones and turn. Seats with three in a row are out. With `swap`, white must have exactly one stone at
+    black's first move.
+
+    `players`: number of players, two or three.
+    `swap`: whether black may take over the first stone. Only for two players.
     """
     if swap and players != 2:
         raise BadParameter(f"swap=True, players={players}: only two players can swap; choose one or the other")
@@ -176,6 +189,52 @@ def yavalath(players: Annotated[int, Range(2, 3)] = 2, swap: bool = False) -> Ga
             s.winner = DRAW
         s.turn = following
 
+    def setup(s: Any, values: Any, mover: int) -> int:
+        start(s)
+        s.turn = mover
+        for cell in range(area):
+            if values[cell] > 0:
+                seat = values[cell] - 1
+                bit = one << np.uint64(cell)
+                # Stones come in the order of the cells: a row is noticed with its last stone.
+                four, three = s.fours[seat] & bit != 0, s.threes[seat] & bit != 0
+                place(s, seat, cell)
+                if four:
+                    if s.winner >= 0 and s.winner != seat:
+                        return 1
+                    s.winner = seat
+                elif three:
+                    s.out[seat] = 1
+        left, last = 0, NOBODY
+        for seat in range(players):
+            if s.winner >= 0:
+                s.out[seat] = 0
+            if s.out[seat]:
+                s.threes[seat] = 0
+                s.fours[seat] = 0
+            else:
+                left += 1
+                last = seat
+        if left == 0:
+            return 2
+        if s.winner == NOBODY and left == 1:
+            s.winner = last
+        elif s.winner == NOBODY and taken(s) == whole:
+            s.winner = DRAW
+        if s.winner == NOBODY and s.out[mover]:
+            return 3
+        if swap and s.stones[1, 0] == 0 and count(s.stones[0, 0]) != mover:
+            return 4
+        return 0
+
+    def ending(s: Any) -> int:
+        if s.winner == DRAW:
+            return 2
+        left = 0
+        for seat in range(players):
+            left += 1 - s.out[seat]
+        return 1 if left == 1 else 0
+
     def score(s: Any, out: Any) -> None:
         for seat in range(players):
             out[seat] = -1.0 if s.out[seat] or s.winner >= 0 else 0.0
@@ -195,9 +254,18 @@ def yavalath(players: Annotated[int, Range(2, 3)] = 2, swap: bool = False) -> Ga
         board=board,
         pieces=(Piece("."), *colours[:players]),
         seats=players,
+        seat_names=("white", "black", "red")[:players],
         num_moves=area + 1 if swap else area,
         longest=area + 1 if swap else area,
         branching=area,
         path=lambda move: ("swap",) if move == take_over else (move,),
-        rules=(start, turn, legal, play, score, cells, sample),
+        words={"swap": "swap: take over the first stone"} if swap else {},
+        endings=("four in a row", "three in a row", "the board is full"),
+        refusals=(
+            "more than one side has four in a row",
+            "every side has three in a row",
+            "the side to move has three in a row and is out",
+            "before black's first stone there is one white stone at black's turn, and none at white's",
+        ),
+        rules=(start, turn, legal, play, score, cells, sample, setup, ending),
     )

@@ -12,11 +12,12 @@ from meijin.core.agent import Agent
 
 
 class Alarm:
-    """Within the block, `flag[0]` becomes 1 once the seconds are over (None or infinite: never); 0 after it."""
+    """Within the block, `flag[0]` becomes 1 once the seconds are over (None, or centuries: never); 0 after it."""
 
     def __init__(self, seconds: float | None, flag: Any):
         self._flag = flag
-        self._timer = None if seconds is None or seconds == math.inf else threading.Timer(seconds, self._ring)
+        never = seconds is None or seconds > threading.TIMEOUT_MAX
+        self._timer = None if never else threading.Timer(seconds, self._ring)  # type: ignore[arg-type]
 
     def _ring(self) -> None:
         self._flag[0] = 1

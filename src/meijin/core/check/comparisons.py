@@ -252,7 +252,7 @@ def symmetries(evidence: Evidence) -> Tried:
         if symmetry.swaps:  # the image of a game would begin with the other seat
             notes.append(f"{symmetry.name} not tried: it exchanges the seats")
             continue
-        if (start[np.array(symmetry.cells)] != start).any():
+        if (start[np.array(symmetry.cells)] != np.array(symmetry.values)[start]).any():
             # No game leads to the image of the start, so the law cannot be tried: the author has to vouch for it.
             if game.keeps is None:
                 problem = f"breaks the symmetry '{symmetry.name}': the start is not its own image"
@@ -273,7 +273,7 @@ def _mirrored(game: Game, watch: Watch, symmetry: Symmetry, positions: list[Tria
     states, scores = game.states(1), np.zeros(game.seats)
     moves, probs = kernels.buffers(game)
     cells = np.zeros(len(game.board.cells), np.int32)
-    where = np.array(symmetry.cells)
+    where, values = np.array(symmetry.cells), np.array(symmetry.values)
     watch.compiled("start")
     game.kernel(kernels.start)(states, 0)
     for position in positions:
@@ -290,7 +290,7 @@ def _mirrored(game: Game, watch: Watch, symmetry: Symmetry, positions: list[Tria
             game.kernel(kernels.owners)(states, 0, owners)
         for rule, ok in (
             ("turn", turn == position.turn),
-            ("cells", np.array_equal(cells[where], position.cells)),
+            ("cells", np.array_equal(cells[where], values[position.cells])),
             ("score", close(scores, position.scores)),
             ("odds" if position.turn == CHANCE else "legal", np.array_equal(moves[:n], listed[order])),
             ("odds", len(chances) == len(expected) and close(chances, expected)),

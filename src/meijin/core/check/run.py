@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from meijin.core.check import comparisons, declarations, laws
+from meijin.core.check import comparisons, declarations, laws, setups
 from meijin.core.check.advice import warnings
 from meijin.core.check.laws import Evidence, Tried
 from meijin.core.check.statistics import Statistics
@@ -32,6 +32,7 @@ LAWS: tuple[Callable[[Evidence], Tried], ...] = (
     comparisons.round_trips,
     comparisons.symmetries,
     comparisons.sampling,
+    *setups.LAWS,
 )
 
 

@@ -70,9 +70,10 @@ class Learner:
         owners = batch.owners if self.net.config.ownership or self.net.config.score else None
         if config.symmetries and self.symmetries.count > 1:
             which = torch.randint(self.symmetries.count, (len(batch),), device=self.device, generator=self.generator)
-            planes, moves = self.symmetries.apply(which, planes, moves)
+            rows = self.symmetries.rows(which, batch.facts[:, 0].long())
+            planes, moves = self.symmetries.apply(rows, planes, moves)
             if owners is not None:
-                owners = self.symmetries.of_cells(which, owners)
+                owners = self.symmetries.of_cells(rows, owners)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             found = self.forward(planes)
         logits, values = found.logits.float(), found.values.float()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
@@ -165,25 +166,41 @@ class Unpacker:
 
 
 class Symmetries:
-    """Images of positions under the game's symmetries that leave the seats alone."""
+    """Images of positions, as their movers see them, under the game's symmetries that leave seats and pieces alone."""
 
     def __init__(self, game: Game, device: str | torch.device):
-        kept = [s for s in game.symmetries if not s.swaps]
-        if game.views is not None:  # the permutations do not know how the mover numbers moves
-            kept = kept[:1]
+        kept = [s for s in game.symmetries if not s.swaps and s.values == game.symmetries[0].values]
         self.count = len(kept)
-        self.sources = torch.tensor(np.argsort([s.cells for s in kept], axis=1), device=device)  # [symmetry, cell]
-        self.moves = torch.tensor([s.moves for s in kept], device=device)  # [symmetry, move]
+        same = range(len(game.board.cells))
+        cells = np.array(game.turned if game.turned is not None else [same])  # [view, cell] -> where it is seen
+        moves = game.views if game.views is not None else np.arange(game.num_moves)[None]  # [view, move] -> its number
+        self.views = len(cells)  # one per seat, or one for all
+        # [view and symmetry, cell] -> the cell whose value comes there; [view and symmetry, move] -> what it becomes
+        sources = [_composed(view, np.argsort(s.cells)) for view in cells for s in kept]
+        images = [_composed(view, np.array(s.moves)) for view in moves for s in kept]
+        self.sources = torch.tensor(np.array(sources), device=device)
+        self.moves = torch.tensor(np.array(images), device=device)
 
-    def apply(self, which: Tensor, planes: Tensor, moves: Tensor) -> tuple[Tensor, Tensor]:
-        """The images under symmetry `which[i]` of row i; moves int64, -1 stays."""
-        sources = self.sources[which][:, None, :].expand_as(planes)
-        images = self.moves[which].gather(1, moves.clamp(min=0))
+    def rows(self, which: Tensor, seats: Tensor) -> Tensor:
+        """Where the tables say what symmetry `which[i]` does to a position of which `seats[i]` is the mover."""
+        return which + self.count * seats if self.views > 1 else which
+
+    def apply(self, rows: Tensor, planes: Tensor, moves: Tensor) -> tuple[Tensor, Tensor]:
+        """The images of positions; moves int64, -1 stays."""
+        sources = self.sources[rows][:, None, :].expand_as(planes)
+        images = self.moves[rows].gather(1, moves.clamp(min=0))
         return planes.gather(2, sources), torch.where(moves < 0, moves, images)
 
-    def of_cells(self, which: Tensor, values: Tensor) -> Tensor:
+    def of_cells(self, rows: Tensor, values: Tensor) -> Tensor:
         """The images of values [n, cell], moved as `apply` moves planes."""
-        return values.gather(1, self.sources[which])
+        return values.gather(1, self.sources[rows])
+
+
+def _composed(view: NDArray[Any], permutation: NDArray[Any]) -> NDArray[np.int64]:
+    """A permutation as it looks through a view: view, then what it does, then back."""
+    found = np.zeros(len(view), np.int64)
+    found[view] = view[permutation]
+    return found
 
 
 def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int) -> Positions:

@@ -146,7 +146,8 @@ class SearchTree:
 
     def run(self, simulations: int, c: float) -> int:
         """Do that many simulations; fewer if told to stop, or when the root is proven or its visits are all used."""
-        simulations = min(simulations, MOST - len(self.threads) - int(self.nodes[0].visits))
+        under_way = len(self.threads) if self.options.shared else 0  # threads count a visit before it is made
+        simulations = min(simulations, MOST - under_way - int(self.nodes[0].visits))
         done = 0
         while done < simulations and not self.nodes[0].proven and not self.arrays.stop[0]:
             self.info[FULL] = 0
