@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Server, serving
 
 from meijin.web.server import schema
+from serving import Server, serving
 
 PERSON = {"kind": "person"}
 RANDOM = {"kind": "agent", "agent": "random"}
@@ -78,7 +78,13 @@ def test_a_whole_game_of_two_people(server: Server) -> None:
 def test_what_is_not_a_move_is_refused_and_changes_nothing(server: Server) -> None:
     id_ = table(server)["id"]
     server.post(f"tables/{id_}/play", move=4, ply=0)
-    for move, ply, code in ((4, 1, "illegal"), (0, 0, "illegal"), (0, 7, "illegal"), (99, 1, "illegal"), (-1, 1, "bad")):
+    for move, ply, code in (
+        (4, 1, "illegal"),
+        (0, 0, "illegal"),
+        (0, 7, "illegal"),
+        (99, 1, "illegal"),
+        (-1, 1, "bad"),
+    ):
         assert server.refusal(f"tables/{id_}/play", move=move, ply=ply) == code
     assert server.refusal(f"tables/{id_}/play", move=True, ply=1) == "bad"
     assert server.refusal(f"tables/{id_}/play", move="4", ply=1) == "bad"

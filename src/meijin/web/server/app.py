@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,8 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "version": __version__,
         "tables": True,
         "links": True,
-        "records": [],
-        "pictures": [],
+        "records": ["jsonl", "sgf", "pgn", "usi", "kif"],
+        "pictures": ["svg", "png", "gif", "webp"] if find_spec("PIL") else ["svg"],
         "arena": False,
         "training": False,
         "designer": bool(settings.load),

@@ -79,6 +79,64 @@ async def setup(request: Request, given: schema.SetupIn) -> Any:
     return answer(await api(request).lanes.rules(given.game).call("setup", given.model_dump()))
 
 
+# ---- records and pictures ----
+
+
+async def _subject(request: Request, given: schema.Subject) -> dict[str, Any]:
+    """The game that a record or a picture is of."""
+    allowed = request.scope["meijin.full"]
+    if given.at is not None:
+        await _tables(request).expect_game(given.at.game, allowed)
+        known: dict[str, Any] = {"agents": [], "lost": None, "reason": "", "seconds": [], "values": [], "began": None}
+        return given.at.model_dump() | known
+    table = await _tables(request).open(given.table or "")
+    table.role(given.key, allowed)
+    body, result = table.body, table.body["result"] or {"seat": None, "ending": ""}
+    reasons = {"resign": "resigned", "time": "out of time"}
+    return table.line() | {
+        "agents": [seat["agent"] or seat["name"] or f"person {k}" for k, seat in enumerate(body["seats"])],
+        "lost": result["seat"],
+        "reason": reasons.get(result["ending"], ""),
+        "values": [ply[2] for ply in body["plies"]],
+        "seconds": [ply[3] for ply in body["plies"]],
+        "began": body["created"],
+    }
+
+
+@router.post("/record", response_model=schema.RecordOut, responses=PROBLEMS, tags=["records"])
+async def write_record(request: Request, given: schema.RecordIn) -> Any:
+    """A game as a record in one of the arena's formats."""
+    asked = await _subject(request, given) | {"format": given.format}
+    asked["agents"] = given.agents or asked["agents"]
+    text = await api(request).lanes.chores.call("write_record", asked)
+    name = asked["game"].partition("(")[0]
+    return answer({"format": given.format, "text": text, "filename": f"{name}.{given.format}"})
+
+
+@router.post("/read", response_model=schema.ReadOut, responses=PROBLEMS, tags=["records"])
+async def read_record(request: Request, given: schema.ReadIn) -> Any:
+    """The games of a record, each replayed by its rules; an error names the line."""
+    full(request)
+    return answer(await api(request).lanes.chores.call("read_records", given.model_dump()))
+
+
+PICTURES = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+
+
+@router.post(
+    "/picture",
+    response_class=Response,
+    responses={**PROBLEMS, 200: {"content": {kind: {} for kind in PICTURES.values()}, "description": "The picture."}},
+    tags=["records"],
+)
+async def picture(request: Request, given: schema.PictureIn) -> Any:
+    """The board as a picture, or the game as a moving one."""
+    asked = await _subject(request, given)
+    asked |= {"format": given.format, "size": given.size, "delay": given.delay}
+    found = await api(request).lanes.chores.call("picture", asked)
+    return Response(found, media_type=PICTURES[given.format])
+
+
 # ---- tables ----
 
 

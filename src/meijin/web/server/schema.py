@@ -6,9 +6,9 @@ cells, seats and pieces are numbers; the game's description says what they mean.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 MOST_MOVES = 20_000  # of a line
 
@@ -165,6 +165,69 @@ class Analysis(Out):
     note: str
     advice: str
     final: bool
+
+
+# ---- records and pictures ----
+
+
+class Subject(In):
+    """A game: that of a line of moves, or that of a table."""
+
+    at: At | None = None
+    table: TableId | None = None
+    key: Key = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.at is None) == (self.table is None):
+            raise ValueError("give either `at` or `table`")
+        return self
+
+
+class RecordIn(Subject):
+    format: Literal["jsonl", "sgf", "pgn", "usi", "kif"]
+    agents: Annotated[
+        list[Name], Field(max_length=64, description="[seat]: who plays; by default as at the table.")
+    ] = []
+
+
+class RecordOut(Out):
+    format: str
+    text: str
+    filename: str
+
+
+class ReadIn(In):
+    text: Annotated[str, Field(min_length=1, max_length=900_000)]
+    format: Literal["jsonl", "sgf", "pgn", "usi", "kif"] | None = Field(
+        None, description="By default what it looks like."
+    )
+
+
+class ReadGame(Out):
+    game: str
+    moves: list[int]
+    agents: list[str]
+    scores: list[Score]
+    ending: str
+    lost: int | None = Field(description="The seat that resigned or forfeited.")
+    reason: str
+    event: str
+    began: str
+    values: list[list[Score] | None] = Field(description="[ply]; empty if the record has none.")
+    headers: dict[str, str]
+
+
+class ReadOut(Out):
+    format: str
+    games: list[ReadGame]
+    more: bool = Field(description="Whether the text has more games than were read.")
+
+
+class PictureIn(Subject):
+    format: Literal["svg", "png", "gif", "webp"] = Field("svg", description="gif and webp show the whole game.")
+    size: Annotated[int, Field(ge=50, le=1200, description="Pixels of the longer side.")] = 480
+    delay: Annotated[int, Field(ge=50, le=10_000, description="Milliseconds for each move.")] = 700
 
 
 # ---- tables ----

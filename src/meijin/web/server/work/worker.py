@@ -130,7 +130,9 @@ def main() -> None:
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
-    from meijin.web.server.work import rules, thinking
+    from meijin.web.server.work import pictures, records, rules, thinking
+
+    games.check = rules.check_parameters
 
     source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
@@ -144,7 +146,7 @@ def main() -> None:
     for file in setup["load"]:
         with suppress(Exception):  # told where it can be seen: at the start and on the designer's page
             load_file(Path(file), games, agents)
-    calls = {**rules.calls(), **thinking.calls(setup)}
+    calls = {**rules.calls(), **records.calls(), **pictures.calls(), **thinking.calls(setup)}
     try:
         Worker(source, target, calls).run()
     finally:
