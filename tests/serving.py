@@ -76,9 +76,9 @@ class Talk:
         return message
 
     def ask(self, type: str, **fields: Any) -> dict[str, Any]:
-        """The reply that ends a request."""
+        """The first reply to a message."""
         number = self.say(type, **fields)
-        return self.until(lambda m: m["id"] == number and m["type"] in ("done", "error", "look", "pong", "table"))
+        return self.until(lambda m: m["id"] == number)
 
 
 @contextmanager

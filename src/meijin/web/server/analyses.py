@@ -66,20 +66,17 @@ class Analyses:
         if "seconds" in limit:
             limit["seconds"] = min(limit["seconds"], most)
         home = f"{owner}:{agent}"
-        args = {
-            "game": given.at.game,
-            "position": given.at.position,
-            "moves": given.at.moves,
-            "key": home,
-            "agent": agent,
-            "seed": 0,
-            "limit": limit,
-            "every": given.every,
-            "most": most,
-        }
+        asked = {"key": home, "agent": agent, "seed": 0, "limit": limit, "every": given.every}
+        await self.ask(owner, "watch", given.at.model_dump() | asked, part, home)
+
+    async def ask(
+        self, owner: str, call: str, asked: dict[str, Any], part: Callable[[Any], None], home: str | None = None
+    ) -> None:
+        """Anything that takes as long as an analysis and is told as it goes."""
+        most = self._limits.think_seconds
         async with self._turns.turn(owner):
             lane = self._tables.lanes.analysis
-            await lane.call("watch", args, home=home, part=part, patience=most + SLACK)
+            await lane.call(call, asked | {"most": most}, home=home, part=part, patience=most + SLACK)
 
     def forget(self, owner: str) -> None:
         """The owner is gone: close its agents."""

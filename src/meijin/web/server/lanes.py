@@ -42,22 +42,28 @@ class Lost(Exception):
 class Asked:
     """A request that a child has not answered yet."""
 
-    def __init__(self, child: Child, number: int, part: Part | None, patience: float):
-        loop = asyncio.get_running_loop()
+    def __init__(self, child: Child, number: int, part: Part | None, patience: float | None):
         self.child, self.number, self.part = child, number, part
-        self.answer: asyncio.Future[Any] = loop.create_future()
-        self._timer = loop.call_later(patience, child.kill, "gave no answer in time", number)
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._timer: asyncio.TimerHandle | None = None
+        if patience is not None:
+            self._end_after(patience, "gave no answer in time")
 
-    def stop(self) -> None:
-        """Say that nobody wants the answer; it still comes, soon."""
+    def _end_after(self, seconds: float, cause: str) -> None:
+        self.settle()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(seconds, self.child.kill, cause, self.number)
+
+    def stop(self, seconds: float = STOPPING) -> None:
+        """Say that nobody wants the answer; it still comes, soon, or the process is ended."""
         if not self.answer.done() and self.child.alive:
             self.child.send({"id": self.number, "stop": True})
-            self._timer.cancel()
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(STOPPING, self.child.kill, "did not stop", self.number)
+            self._end_after(seconds, "did not stop")
 
     def settle(self) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class Child:
@@ -104,7 +110,7 @@ class Child:
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._process.stdin.write(wire.pack(message))
 
-    def ask(self, call: str, args: dict[str, Any], part: Part | None, patience: float) -> Asked:
+    def ask(self, call: str, args: dict[str, Any], part: Part | None, patience: float | None) -> Asked:
         if not self.alive:
             raise Lost
         self._numbers += 1
@@ -178,22 +184,12 @@ class Child:
 class Lane:
     """Children that do the same kind of work."""
 
-    def __init__(self, settings: Settings, size: int, nice: int = 0, load: bool = True):
-        self._settings, self._size, self._nice, self._load = settings, size, nice, load
+    def __init__(self, settings: Settings, size: int, nice: int = 0):
+        self._settings, self._size, self._nice = settings, size, nice
+        self.load: tuple[str, ...] = ()  # files of games and agents
         self._children: list[Child] = []
         self._homes: dict[str, Child] = {}  # where an agent lives
         self._starting = asyncio.Lock()
-
-    def _setup(self) -> dict[str, Any]:
-        known = self._settings
-        return {
-            "nice": self._nice,
-            "load": [str(path) for path in known.load] if self._load else [],
-            "runs": str(known.runs),
-            "agents": known.agents,
-            "memory_mb": known.limits.memory_mb,
-            "cores": known.cores,
-        }
 
     async def _child(self, home: str | None = None) -> Child:
         """The child with the least to do; a new one if all have something and there may be more."""
@@ -203,7 +199,7 @@ class Lane:
             self._children = [child for child in self._children if child.alive]
             free = min(self._children, key=lambda child: child.load, default=None)
             if free is None or (free.load > 0 and len(self._children) < self._size):
-                free = Child(self._setup())
+                free = Child(self._settings.worker(self._nice, self.load))
                 await free.start()
                 self._children.append(free)
         if home is not None:
@@ -280,7 +276,7 @@ class Lanes:
 
     def __init__(self, settings: Settings):
         cores = min(settings.cores, 8)
-        self._rules = Lane(settings, 1, load=False)
+        self._rules = Lane(settings, 1)
         self._own = Lane(settings, 1)
         self.chores = Lane(settings, 1)
         self.moves = Lane(settings, cores, nice=1)
@@ -306,9 +302,11 @@ class Lanes:
             for lane in self._all:
                 lane.tend()
 
-    def restart(self) -> None:
-        """Load the server's own files again."""
+    def reload(self, files: tuple[str, ...], names: frozenset[str]) -> None:
+        """Load the server's own files again, those of them that can be loaded."""
+        self.names = names
         for lane in (self._own, self.chores, self.moves, self.analysis):
+            lane.load = files
             lane.restart()
 
     async def close(self) -> None:

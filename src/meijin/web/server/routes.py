@@ -222,7 +222,7 @@ async def seat(request: Request, id: Id, given: schema.SeatChange) -> Any:
 
 
 @router.post("/tables/{id}/run", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
-async def run(request: Request, id: Id, given: schema.RunIn) -> Any:
+async def run(request: Request, id: Id, given: schema.PaceIn) -> Any:
     """Let agents move on their own, at a speed, or one move at a time."""
     return await _change(request, id, "run", given)
 

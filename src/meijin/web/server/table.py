@@ -177,7 +177,7 @@ class Table:
             self.body["problem"] = None
             await self._changed()
 
-    async def run(self, role: Role, given: schema.RunIn) -> None:
+    async def run(self, role: Role, given: schema.PaceIn) -> None:
         role.expect_more_than_watching()
         async with self.lock:
             body = self.body

@@ -186,8 +186,7 @@ def plain(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def calls(setup: dict[str, Any]) -> dict[str, Callable[[Ask], Any]]:
-    rules = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
+def calls(rules: permits.Permits) -> dict[str, Callable[[Ask], Any]]:
     thinking = Thinking(rules)
     return {
         "act": thinking.act,

@@ -130,7 +130,7 @@ def main() -> None:
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
-    from meijin.web.server.work import pictures, records, rules, thinking
+    from meijin.web.server.work import designing, permits, pictures, records, rules, thinking, training
 
     games.check = rules.check_parameters
 
@@ -146,7 +146,11 @@ def main() -> None:
     for file in setup["load"]:
         with suppress(Exception):  # told where it can be seen: at the start and on the designer's page
             load_file(Path(file), games, agents)
-    calls = {**rules.calls(), **records.calls(), **pictures.calls(), **thinking.calls(setup)}
+    rights = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
+    own = training.Training(setup["runs"], rights)
+    calls = {**own.calls(), **thinking.calls(rights)}
+    for module in (rules, records, pictures, designing):
+        calls |= module.calls()
     try:
         Worker(source, target, calls).run()
     finally:
