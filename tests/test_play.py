@@ -128,7 +128,12 @@ def test_unknown_agents_are_an_error_and_unfit_ones_forfeit() -> None:
 
 def test_the_cap() -> None:
     record = played("random", "random", judges=("cap(3)",))
-    assert (record.plies, record.ending, record.reason, record.scores) == (3, "cap", "cut at 3 plies", (0.0, 0.0))
+    assert (record.plies, record.ending, record.reason, record.scores) == (
+        3,
+        "cap",
+        "stopped after 3 plies",
+        (0.0, 0.0),
+    )
     # A game for one has nobody to draw with: its score stands.
     record = played("random", game="2048", judges=("cap(50)",))
     assert record.plies == 50 and record.scores == State(make("2048")).play_line(record.moves).scores
@@ -161,7 +166,7 @@ def test_agreement_on_a_draw_must_be_asked_for() -> None:
 def test_the_perfect_judge_ends_games_with_their_value() -> None:
     # A corner answered at the edge loses (a1 and then the centre), which the solver knows after the first own move.
     record = played("test_sure", "perfect", opening=(0, 1), judges=("perfect",))
-    assert (record.ending, record.reason, record.plies) == ("judged", "the value is known", 3)
+    assert (record.ending, record.reason, record.plies) == ("judged", "solved", 3)
     late = played("perfect", "perfect", opening=(0, 1), judges=("perfect(after=5)",))
     assert late.plies == 5 and late.scores == (1.0, -1.0)
     assert played("perfect", "perfect", judges=("perfect(after=4)",)).scores == (0.0, 0.0)
@@ -181,14 +186,14 @@ def test_judges_that_cannot_judge() -> None:
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        (["cap(0)"], {}, "cap: plies=0: give a whole number, 1 or more"),
+        (["cap(0)"], {}, "cap: plies = 0: must be at least 1"),
         (["cap"], {}, "cap: parameter 'plies' is missing"),
-        (["cap(5)", "cap(6)"], {}, "one judge of this kind is enough"),
-        (["agree(2)"], {}, "threshold=2: give a share from 0 to 1"),
-        (["agree(0.5, draw=0.6)"], {}, "draw=0.6: give a share below the threshold"),
-        (["perfect(seconds=0)"], {}, "seconds=0: give a time above zero"),
-        ([], {"patience": 0}, "patience=0: give the seconds a move may take"),
-        ([], {"notes": "all"}, "notes='all': choose from none, times, analyses"),
+        (["cap(5)", "cap(6)"], {}, "there can be only one judge of this kind"),
+        (["agree(2)"], {}, "threshold = 2: must be at most 1"),
+        (["agree(0.5, draw=0.6)"], {}, "draw = 0.6: must be below the threshold"),
+        (["perfect(seconds=0)"], {}, "seconds = 0: must be above 0"),
+        ([], {"move_timeout": 0}, "move_timeout = 0: must be above 0"),
+        ([], {"notes": "all"}, "notes = 'all': choose from analyses, none, times"),
     ],
 )
 def test_wrong_rules(names: list[str], options: dict[str, Any], message: str) -> None:

@@ -521,4 +521,4 @@ def test_weighted_players_beat_chance_and_lose_to_search() -> None:
         strong = match(game, ["alphabeta(depth=3)", f"weighted('{table}')"], 20, seed=1).standings[0].total
         # A fair coin gives as much once in a thousand times. Measured over 800 games the weaker table has 81 % against
         # chance: with 100 games, four deviations above the bound, so that it holds for nearly every seed.
-        assert weak.points > 0.66 and strong.points > 0.85
+        assert weak.share > 0.66 and strong.share > 0.85
