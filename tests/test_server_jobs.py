@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from meijin.web.server import schema
+from meijin.web.server import schema_jobs
 from serving import Server, Talk, serving
 
 CHOMP = Path(__file__).parents[1] / "examples" / "chomp.py"
@@ -40,7 +40,7 @@ def test_a_file_of_rules_is_loaded_again_when_it_is_saved(tmp_path: Path) -> Non
     with serving(tmp_path / "data", load=(file,)) as server, server.socket() as talk:
         assert "chomp" in names(server)
         (found,) = server.get("designer")["files"]
-        schema.DesignerOut.model_validate(server.get("designer"))
+        schema_jobs.DesignerOut.model_validate(server.get("designer"))
         assert found == {"file": "mine.py", "games": ["chomp"], "agents": [], "problem": None}
         made = server.post("tables", game="chomp", seats=[{"kind": "person"}, {"kind": "agent", "agent": "random"}])
         assert server.post("look", game="chomp", moves=[])["turn"] == 0
@@ -101,7 +101,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "runs", name="ttt", game="tic_tac_toe", preset="tiny", iterations=1,
             changes={"length.keep": 1, "length.positions": 100, "replay.start": 10, "length.evaluate": 0},
         )  # fmt: skip
-        schema.JobOut.model_validate(begun)
+        schema_jobs.JobOut.model_validate(begun)
         talk.say("follow", what="train", name="ttt")
         event(talk, event="state", state="finished")
         assert server.refusal("runs", name="ttt", game="tic_tac_toe") == "bad"  # there is one
@@ -116,10 +116,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_is_listed_with_its_curves_and_checkpoints(trained: Path) -> None:
     with serving(trained) as server:
         (listed,) = server.get("runs")
-        schema.RunSummary.model_validate(listed)
+        schema_jobs.RunSummary.model_validate(listed)
         assert listed["agent"] == 'zero("ttt")' and listed["iteration"] == 2
         run = server.get("runs/ttt")
-        schema.RunOut.model_validate(run)
+        schema_jobs.RunOut.model_validate(run)
         assert run["metrics"]["iteration"] == [1, 2] and len(run["metrics"]["loss_policy"]) == 2
         assert [each["name"] for each in run["checkpoints"]] == ["ttt/000001", "ttt/000002"]
 
@@ -163,3 +163,68 @@ def test_what_a_page_asks_of_training_names_no_files(trained: Path) -> None:
         assert not (trained / "runs" / "new").exists()
         for name in ("..", "%2e%2e", "ttt%2f..", "nothing", "ttt%00"):
             assert server.http.get(f"/api/runs/{name}").status_code in (404, 405, 422)
+
+
+# ---- tournaments ----
+
+
+CUP = {
+    "name": "cup",
+    "games": ["tic_tac_toe"],
+    "agents": [{"name": "one", "expression": "random"}, {"name": "two", "expression": "mc(simulations=20)"}],
+    "rounds": 2,
+}
+
+
+def test_a_tournament_from_its_start_to_the_hall_of_fame(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, server.socket() as talk:
+        assert server.get("tournaments") == [] and server.get("fame") == []
+        assert server.post("played") == {"games": [], "count": 0, "events": []}
+        schema_jobs.JobOut.model_validate(server.post("tournaments", **CUP))
+        talk.say("follow", what="tournament", name="cup")
+        event(talk, event="state", state="finished")
+        found = server.get("tournaments/cup")
+        schema_jobs.TournamentOut.model_validate(found)
+        (table,) = found["tables"]
+        assert table["played"] == table["total"] == 4 and {row["name"] for row in table["rows"]} == {"one", "two"}
+        assert sum(pair["wins"] + pair["draws"] + pair["losses"] for pair in table["pairs"]) == 8
+        (listed,) = server.get("tournaments")
+        schema_jobs.TournamentSummary.model_validate(listed)
+        assert listed["played"] == listed["total"] == 4
+
+        assert server.post("tournaments/cup/fame") == ["tic_tac_toe"]
+        places = server.get("fame", game="tic_tac_toe")
+        assert {schema_jobs.PlaceOut.model_validate(place).name for place in places} == {"one", "two"}
+
+        games = server.post("played", filters={"agent": "random", "seat": 0})
+        schema_jobs.PlayedOut.model_validate(games)
+        assert games["count"] == 2 and games["events"][0]["name"] == "cup"
+        one = server.get(f"played/{games['games'][0]['id']}")
+        tree = server.post("openings", game="tic_tac_toe", moves=one["moves"][:1])
+        assert sum(branch["games"] for branch in tree) >= 1 and one["moves"][1] in [branch["move"] for branch in tree]
+        schema_jobs.BranchOut.model_validate(tree[0])
+
+        server.post("tournaments/cup/resume", rounds=3)
+        event(talk, event="state", state="finished")
+        assert server.get("tournaments/cup")["played"] == 6
+
+
+def test_what_a_page_asks_of_tournaments_names_no_files(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        for wrong in (
+            {"name": "../evil"},
+            {"games": ["tic_tac_toe(width=100000)"]},
+            {"openings": 'file("/etc/passwd")'},
+            {"judges": ['perfect("/etc/passwd")']},
+            {"agents": [{"expression": 'zero("/etc/passwd")'}, {"expression": "random"}]},
+            {"agents": [{"expression": "human"}, {"expression": "random"}]},
+            {"agents": [{"expression": 'mcts(memory="/tmp/x")'}, {"expression": "random"}]},
+            {"agents": [{"name": "same", "expression": "random"}, {"name": "same", "expression": "mc"}]},
+            {"anchor": "nobody"},
+            {"rounds": 10_000, "repeats": 100},
+        ):
+            assert server.refusal("tournaments", **{**CUP, **wrong}) == "bad", wrong
+        assert server.refusal("tournaments", **{**CUP, "agents": [{"expression": "nobody"}] * 2}) == "unknown"
+        assert server.get("tournaments") == []
+        for name in ("..", "%2e%2e%2fgames", "nothing"):
+            assert server.http.get(f"/api/tournaments/{name}").status_code in (404, 422)

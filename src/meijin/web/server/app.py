@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from meijin import __version__
-from meijin.web.server import training
+from meijin.web.server import arena, training
 from meijin.web.server.analyses import Analyses
 from meijin.web.server.catalogue import Catalogue
 from meijin.web.server.designer import Designer
@@ -75,7 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.features = lambda full: _features(settings, full)
-    for routes in (router, training.router):
+    for routes in (router, arena.router, training.router):
         app.include_router(routes)
     app.add_api_websocket_route("/api/socket", _socket)
     if STATIC.is_dir():
@@ -102,7 +102,7 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "links": True,
         "records": ["jsonl", "sgf", "pgn", "usi", "kif"],
         "pictures": ["svg", "png", "gif", "webp"] if find_spec("PIL") else ["svg"],
-        "arena": False,
+        "arena": full,
         "training": full and find_spec("torch") is not None,
         "designer": full and bool(settings.load),
         "access": "full" if full else "guest",

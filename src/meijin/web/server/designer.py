@@ -69,6 +69,7 @@ class Designer:
         good = {file: found for file, found in self._tried.items() if found["problem"] is None}
         names = frozenset(name for found in good.values() for name in found["games"])
         self._tables.lanes.reload(tuple(good), names)
+        self._jobs.load = tuple(good)
         self._catalogue.forget()
         self._tables.forget_permits()
         self.versions += 1

@@ -69,6 +69,7 @@ class Jobs:
     def __init__(self, settings: Settings, store: TableStore):
         self._settings, self._store = settings, store
         self._jobs: dict[tuple[str, str], Job] = {}
+        self.load: tuple[str, ...] = ()  # files of games and agents
         self._closing = False
 
     async def start(self) -> None:
@@ -93,8 +94,8 @@ class Jobs:
         old = self._jobs.get((kind, name))
         if old is not None and old.running:
             raise Refusal("illegal", f"'{name}' is running already")
-        if keep and sum(job.running and job.keep for job in self._jobs.values()) >= self._settings.limits.jobs:
-            raise Refusal("busy", f"{self._settings.limits.jobs} tournaments or runs at a time are enough; stop one")
+        if keep:
+            self.expect_room()
         job = self._jobs[kind, name] = Job(kind, name, args, keep)
         if old is not None:
             job.listeners = old.listeners
@@ -102,12 +103,17 @@ class Jobs:
         await self._save(job)
         return job
 
+    def expect_room(self) -> None:
+        """Raise if no more jobs may run."""
+        if sum(job.running and job.keep for job in self._jobs.values()) >= self._settings.limits.jobs:
+            raise Refusal("busy", f"{self._settings.limits.jobs} tournaments or runs at a time are enough; stop one")
+
     def _run(self, job: Job) -> None:
         job.state, job.message, job.began, job.ended = "running", "", time.time(), 0.0
         job.task = asyncio.create_task(self._work(job))
 
     async def _work(self, job: Job) -> None:
-        child = job.child = Child(self._setup())
+        child = job.child = Child(self._settings.worker(NICE, self.load))
         try:
             await child.start()
             job.tell({"event": "state", "state": "running"})
@@ -128,9 +134,6 @@ class Jobs:
             return
         await self._save(job)
         job.tell({"event": "state", "state": job.state, "message": job.message})
-
-    def _setup(self) -> dict[str, Any]:
-        return self._settings.worker(NICE)
 
     async def stop(self, job: Job, seconds: float = STOPPING) -> None:
         """Ask a job to end, and see to it."""

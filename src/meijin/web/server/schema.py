@@ -44,6 +44,7 @@ Ply = Annotated[
     int,
     Field(ge=0, le=MOST_MOVES, description="How many moves were made when the client decided; refused if it changed."),
 ]
+RunName = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
 Score = float | None
 
 
@@ -396,97 +397,6 @@ class NotesOut(Out):
 
 class Done(Out):
     done: Literal[True] = True
-
-
-# ---- jobs: training runs and tournaments ----
-
-
-RunName = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
-Seconds = Annotated[float | None, Field(gt=0, le=1e7, description="Of wall-clock time, earlier sessions included.")]
-Iterations = Annotated[int | None, Field(ge=1, le=10**6)]
-
-
-class JobOut(Out):
-    """Long work that this server has begun."""
-
-    kind: str
-    name: str
-    state: Literal["running", "stopping", "stopped", "finished", "failed"]
-    message: str = Field(description="Why it failed.")
-    began: float
-    ended: float
-    progress: dict[str, Any] | None = Field(description="The latest step.")
-    result: Any = None
-    events: int
-
-
-class RunSummary(Out):
-    name: str
-    game: str
-    method: str
-    iteration: int
-    seconds: float
-    changed: float
-    last: dict[str, float] = Field(description="The newest row of its metrics.")
-    agent: str | None = Field(description="How its newest net is played; null before the first.")
-    job: JobOut | None = None
-
-
-class CheckpointOut(Out):
-    name: str = Field(description='As agents name it: zero("NAME").', examples=["c4/000040"])
-    iteration: int
-    bytes: int
-
-
-class RunOut(RunSummary):
-    config: dict[str, Any]
-    metrics: dict[str, list[float | None]] = Field(description="By column; thinned out where there are many rows.")
-    checkpoints: list[CheckpointOut]
-
-
-class TrainIn(In):
-    """A new training run."""
-
-    name: RunName
-    game: GameText
-    method: Literal["zero", "classic"] = "zero"
-    preset: Literal["tiny", "quick", "strong"] | None = None
-    seconds: Seconds = None
-    iterations: Iterations = None
-    evaluate: Annotated[
-        list[Annotated[str, Field(max_length=400)]],
-        Field(max_length=10, description="Evaluators.", examples=[["vs(mcts(simulations=200), games=40)"]]),
-    ] = []
-    changes: Annotated[
-        dict[Annotated[str, Field(max_length=80)], Any],
-        Field(max_length=100, description="Settings by name.", examples=[{"search.simulations": 64}]),
-    ] = {}
-    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9])?)$")] = "cpu"
-
-
-class ResumeIn(In):
-    seconds: Seconds = None
-    iterations: Iterations = None
-    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9])?)$")] = "cpu"
-
-
-class Events(Out):
-    """What a job has told; `serial` counts on."""
-
-    job: JobOut
-    events: list[dict[str, Any]]
-
-
-class DesignerOut(Out):
-    """Files of rules that the server watches, and what their checks have found."""
-
-    version: int = Field(description="Grows when something was loaded.")
-    files: list[dict[str, Any]]
-    checks: list[dict[str, Any]]
-
-
-class CheckIn(In):
-    game: GameText
 
 
 # ---- the socket ----

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 
-from meijin.web.server import schema
+from meijin.web.server import schema_jobs
 from meijin.web.server.errors import Refusal
 from meijin.web.server.jobs import Job
 from meijin.web.server.routes import PROBLEMS, answer, api, full
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api")
 Name = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="A run.")]
 
 
-@router.get("/runs", response_model=list[schema.RunSummary], responses=PROBLEMS, tags=["training"])
+@router.get("/runs", response_model=list[schema_jobs.RunSummary], responses=PROBLEMS, tags=["training"])
 async def runs(request: Request) -> Any:
     """The training runs there are, those that changed last first."""
     full(request)
@@ -26,8 +26,8 @@ async def runs(request: Request) -> Any:
     return answer([run | {"job": begun.get(run["name"])} for run in found])
 
 
-@router.post("/runs", response_model=schema.JobOut, responses=PROBLEMS, tags=["training"])
-async def start_run(request: Request, given: schema.TrainIn) -> Any:
+@router.post("/runs", response_model=schema_jobs.JobOut, responses=PROBLEMS, tags=["training"])
+async def start_run(request: Request, given: schema_jobs.TrainIn) -> Any:
     """Begin a training run. It is resumed should the server be restarted."""
     full(request)
     asked = await api(request).lanes.chores.call("check_run", given.model_dump())
@@ -35,7 +35,7 @@ async def start_run(request: Request, given: schema.TrainIn) -> Any:
     return answer(job.public())
 
 
-@router.get("/runs/{name}", response_model=schema.RunOut, responses=PROBLEMS, tags=["training"])
+@router.get("/runs/{name}", response_model=schema_jobs.RunOut, responses=PROBLEMS, tags=["training"])
 async def run(request: Request, name: Name) -> Any:
     """A run: its settings, metrics and checkpoints."""
     full(request)
@@ -44,7 +44,7 @@ async def run(request: Request, name: Name) -> Any:
     return answer(found | {"job": None if job is None else job.public()})
 
 
-@router.get("/runs/{name}/events", response_model=schema.Events, responses=PROBLEMS, tags=["training"])
+@router.get("/runs/{name}/events", response_model=schema_jobs.Events, responses=PROBLEMS, tags=["training"])
 async def run_events(request: Request, name: Name, after: Annotated[int, Query(ge=0)] = 0) -> Any:
     """What a run that this server has begun told since; the socket tells it as it happens."""
     full(request)
@@ -52,7 +52,7 @@ async def run_events(request: Request, name: Name, after: Annotated[int, Query(g
     return answer({"job": job.public(), "events": [event for event in job.events if event["serial"] > after]})
 
 
-@router.post("/runs/{name}/stop", response_model=schema.JobOut, responses=PROBLEMS, tags=["training"])
+@router.post("/runs/{name}/stop", response_model=schema_jobs.JobOut, responses=PROBLEMS, tags=["training"])
 async def stop_run(request: Request, name: Name) -> Any:
     """Have a run end soon; it can be resumed."""
     full(request)
@@ -62,8 +62,8 @@ async def stop_run(request: Request, name: Name) -> Any:
     return answer(job.public())
 
 
-@router.post("/runs/{name}/resume", response_model=schema.JobOut, responses=PROBLEMS, tags=["training"])
-async def resume_run(request: Request, name: Name, given: schema.ResumeIn) -> Any:
+@router.post("/runs/{name}/resume", response_model=schema_jobs.JobOut, responses=PROBLEMS, tags=["training"])
+async def resume_run(request: Request, name: Name, given: schema_jobs.ResumeIn) -> Any:
     """Continue a run, of this server or of the command line."""
     full(request)
     await api(request).lanes.chores.call("show_run", {"name": name})
@@ -81,15 +81,15 @@ def _job(request: Request, name: str) -> Job:
 # ---- the designer's page ----
 
 
-@router.get("/designer", response_model=schema.DesignerOut, responses=PROBLEMS, tags=["designer"])
+@router.get("/designer", response_model=schema_jobs.DesignerOut, responses=PROBLEMS, tags=["designer"])
 async def designer(request: Request) -> Any:
     """The files that the server was started with, their games, and the newest results of their checks."""
     full(request)
     return answer(api(request).designer.public())
 
 
-@router.post("/designer/check", response_model=schema.DesignerOut, responses=PROBLEMS, tags=["designer"])
-async def check(request: Request, given: schema.CheckIn) -> Any:
+@router.post("/designer/check", response_model=schema_jobs.DesignerOut, responses=PROBLEMS, tags=["designer"])
+async def check(request: Request, given: schema_jobs.CheckIn) -> Any:
     """Check a game of these files again."""
     full(request)
     await api(request).designer.again(given.game)

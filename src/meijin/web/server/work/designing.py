@@ -45,7 +45,6 @@ def check(ask: Ask) -> dict[str, Any]:
     """Try all laws on a game, describe its random play, and let searches play it; told step by step."""
     from meijin.core.check import check_game
 
-    load_file(Path(ask.args["file"]), games, agents)
     game = game_of(ask.args["game"])
     report = check_game(game, gpu=False, progress=lambda law: ask.part({"event": "progress", "phase": law}))
     ask.part({"event": "report", "report": msgspec.to_builtins(asdict(report), enc_hook=_plain)})

@@ -150,6 +150,13 @@ class Permits:
             given[name] = self._bounded(value, 0) if isinstance(value, Call) else value
         return Call(call.name, (), given)
 
+    def plain(self, call: Call) -> Call:
+        """An expression that holds nothing but numbers and flags."""
+        for value in (*call.args, *call.kwargs.values()):
+            if not isinstance(value, int | float | bool):
+                raise BadParameter(f"'{call}': give numbers only")
+        return call
+
     def checkpoint(self, name: str) -> Path:
         """The path of a run, or of one of its checkpoints, by the name that the server lists."""
         run, _, number = name.partition("/")

@@ -81,7 +81,11 @@ def read_records(ask: Ask) -> dict[str, Any]:
             raise BadParameter(str(error).replace(str(path), "the record")) from None
     if not found:
         raise BadParameter("there is no game in this text")
-    return {"format": name, "games": [_game(record) for record in found[:MOST_GAMES]], "more": len(found) > MOST_GAMES}
+    return {
+        "format": name,
+        "games": [game_of_record(record) for record in found[:MOST_GAMES]],
+        "more": len(found) > MOST_GAMES,
+    }
 
 
 def guess(text: str) -> str:
@@ -98,7 +102,8 @@ def guess(text: str) -> str:
     return "usi"
 
 
-def _game(record: GameRecord) -> dict[str, Any]:
+def game_of_record(record: GameRecord) -> dict[str, Any]:
+    """A record as a page reads it."""
     task = record.task
     return {
         "game": task.game,

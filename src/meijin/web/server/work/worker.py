@@ -130,7 +130,7 @@ def main() -> None:
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
-    from meijin.web.server.work import designing, permits, pictures, records, rules, thinking, training
+    from meijin.web.server.work import arena, designing, permits, pictures, records, rules, thinking, training
 
     games.check = rules.check_parameters
 
@@ -147,8 +147,8 @@ def main() -> None:
         with suppress(Exception):  # told where it can be seen: at the start and on the designer's page
             load_file(Path(file), games, agents)
     rights = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
-    own = training.Training(setup["runs"], rights)
-    calls = {**own.calls(), **thinking.calls(rights)}
+    calls = {**thinking.calls(rights), **training.Training(setup["runs"], rights).calls()}
+    calls |= arena.Arena(setup["data"], rights, setup["cores"]).calls()
     for module in (rules, records, pictures, designing):
         calls |= module.calls()
     try:
