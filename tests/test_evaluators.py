@@ -35,13 +35,14 @@ class Last(Agent):
     """Plays the last legal move, and counts how often it was asked and with what limit."""
 
     deterministic = True
+    measures = ("seconds", "simulations", "depth")
     asked = 0
     limits: set[Limit] = set()  # noqa: RUF012 - shared on purpose: agents are made anew for every game
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         Last.asked += 1
         Last.limits.add(limit)
-        return Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves[::-1]))
+        yield Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves[::-1]))
 
 
 class Failing(Last):

@@ -38,15 +38,15 @@ class Lowest(Agent):
     def __init__(self, last: bool = False):
         self.last = last
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         moves = state.legal_moves[::-1] if self.last else state.legal_moves
-        return Analysis(state.turn, tuple(MoveInfo(move) for move in moves))
+        yield Analysis(state.turn, tuple(MoveInfo(move) for move in moves))
 
 
 class Broken(Lowest):
     """Fails at its first move."""
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         raise ArithmeticError("no idea")
 
 
@@ -277,11 +277,7 @@ def test_limits_are_for_all_or_for_each() -> None:
 
 
 def test_a_game_without_a_name_is_played_here() -> None:
-    base = make("tic_tac_toe")
-    game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9,
-        rules=base.rules,
-    )  # fmt: skip
+    game = make("tic_tac_toe").changed(name="game", id="")
     assert match(game, ["random", "random"], 4).games == 4
     with pytest.raises(BadParameter, match="has no name that worker processes know"):
         match(game, ["random", "random"], 4, workers=1)

@@ -16,7 +16,7 @@ from meijin.arena.record import GameRecord, Task
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, UnknownName
-from meijin.core.game import Game
+from meijin.core.moves import Move
 from meijin.core.state import State
 
 GAME = "tic_tac_toe"
@@ -26,20 +26,22 @@ SEEN: list[tuple[str, Any]] = []  # what the agent below was asked
 class Sure(Agent):
     """Plays the first legal move and is sure of `value` for seat 0; `doubt`: from that move of its own on it is not."""
 
+    measures = ("seconds", "simulations", "depth")
+
     def __init__(self, value: float | None = None, doubt: int = 99):
         self.says, self.doubt, self.moves = value, doubt, 0
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         SEEN.append(("seed", seed))
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         SEEN.append(("analyse", limit))
         self.moves += 1
         value = None if self.says is None or self.moves > self.doubt else (self.says, -self.says)
-        return Analysis(state.turn, tuple(MoveInfo(move, value=value) for move in state.legal_moves), value)
+        yield Analysis(state.turn, tuple(MoveInfo(move, value=value) for move in state.legal_moves), value)
 
-    def act(self, state: State, limit: Limit = Limit()) -> Any:  # noqa: B008
-        move = self.analyse(state, limit).best
+    def decide(self, state: State, limit: Limit) -> Move:
+        move = super().decide(state, limit)
         SEEN[-1] = ("act", limit)
         return move
 
@@ -220,11 +222,6 @@ def test_wrong_rules(names: list[str], options: dict[str, Any], message: str) ->
 def test_scores_of_rulings(
     seats: int, bounds: tuple[float, float], lost: tuple[float, ...], draw: float, win: tuple[float, ...]
 ) -> None:
-    base = make(GAME)
-    game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=seats, num_moves=9, longest=9,
-        score_range=bounds,
-        rules=base.rules,
-    )  # fmt: skip
+    game = make(GAME).changed(seats=seats, score_range=bounds, seat_names=())
     assert forfeited(game, 0) == lost and drawn(game) == (draw,) * seats and won(game, 0) == win
     assert seats == 1 or forfeited(game, 0)[0] < min(forfeited(game, 0)[1:])

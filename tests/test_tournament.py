@@ -41,12 +41,12 @@ class Choice(Agent):
     def __init__(self, seed=None):
         self._rng = stream(seed or 0)
 
-    def seed(self, seed):
+    def reseed(self, seed):
         self._rng = stream(seed)
 
-    def analyse(self, state, limit=Limit()):
+    def think(self, state, limit, every):
         with np.errstate(over="ignore"):
-            return Analysis(state.turn, (MoveInfo(self.choose(state)),))
+            yield Analysis(state.turn, (MoveInfo(self.choose(state)),))
 
 
 @agents.register("noisy")
@@ -57,8 +57,8 @@ class Noisy(Choice):
         super().__init__(seed)
         self.p, self.best = float(p), build("perfect(vary=True)")
 
-    def seed(self, seed):
-        super().seed(seed)
+    def reseed(self, seed):
+        super().reseed(seed)
         self.best.seed(seed)
 
     def choose(self, state):
