@@ -44,6 +44,7 @@
  * @property {any[]} [choices]
  * @property {string} [help]
  * @property {any} [value]
+ * @property {boolean} [needed]  it has no default
  *
  * @typedef {{name: string, path: Step[] | null}} MoveName
  *
@@ -68,7 +69,7 @@
  * @property {boolean} setup
  * @property {string[]} refusals
  *
- * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, error?: string | null}} GameSummary
+ * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, problem?: string | null}} GameSummary
  *
  * @typedef {object} AgentInfo
  * @property {string} name
@@ -123,24 +124,31 @@
  * @property {string} [name]
  * @property {string | null} [agent]
  * @property {Limit | null} [limit]
- * @property {boolean} [mine]  this page may move for it
  *
  * @typedef {{seconds: number, increment: number}} ClockSettings
- * @typedef {{settings: ClockSettings, left: number[], running: number | null}} Clocks  seconds left when the state was sent
- * @typedef {{scores: number[], reason: string}} Result  reason: how it ended, such as "checkmate" or "white resigns"
+ * @typedef {{left: number[], increment: number, active: number | null, at: number}} Clocks  seconds left at a time in milliseconds
+ * @typedef {{scores: number[], ending: string, seat: number | null, reason: string}} Result  ending: "rules", "resign", "time" or "forfeit"
  *
  * @typedef {object} TableState
+ * @property {string} id
  * @property {string} game
- * @property {string | null} position
+ * @property {string | null} position  where it begins; null: the game's start
  * @property {number[]} moves  chance outcomes included
- * @property {number[]} redo  moves taken back, the next to be played again first
+ * @property {number[]} movers  [ply] -> seat, CHANCE for chance
+ * @property {number[]} redo  moves taken back; the first is the next to be played again
  * @property {Look} look
  * @property {SeatInfo[]} seats
  * @property {Clocks | null} clocks
  * @property {Result | null} result
  * @property {boolean} running  agents move by themselves
- * @property {number} speed  seconds that a move of an agent lasts at least
- * @property {string} [error]  why an agent could not move
+ * @property {number} speed  least seconds between two moves of agents
+ * @property {number | null} thinking  the seat whose agent thinks
+ * @property {string | null} [problem]  why an agent stopped
+ * @property {(number[] | null)[]} values  [ply] -> what the agent that moved expected, per seat
+ * @property {number} [people]  how many pages look at it
+ * @property {number[]} you  the seats this page may play
+ * @property {boolean} host  whether this page may do everything
+ * @property {{host: string, watch: string, seats: string[]} | null} [keys]  of the links, for the host
  *
  * @typedef {object} TableOptions
  * @property {string} game
@@ -148,20 +156,26 @@
  * @property {number[]} [moves]
  * @property {SeatInfo[]} seats
  * @property {ClockSettings | null} [clock]
+ * @property {boolean} [running]
+ * @property {number} [speed]
  *
- * @typedef {object} Table  an EventTarget: "change" after every ply and every other change of `state`;
- *   "thinking" (detail {seat, analysis}) while a seat's agent thinks; "gone" when it cannot be reached any more
+ * @typedef {{parent: number, move: number, comment?: string, marks?: string}} NoteNode  parent: its place in the list, -1 for the start
+ * @typedef {{comment: string, nodes: NoteNode[]}} Notes  variations and comments, kept with a table
+ *
+ * @typedef {object} Table  an EventTarget: "change" after every ply and every other change of `state`; "thinking"
+ *   (detail {seat, analysis}) while a seat's agent thinks; "trouble" (detail: a sentence, or "" when it is over)
  * @property {string} id
- * @property {Record<string, string>} keys  seat number or "watch" -> key, as far as this page knows them
+ * @property {string | undefined} key
  * @property {TableState} state
  * @property {(move: number) => Promise<void>} play
- * @property {() => Promise<void>} undo  back to the latest position where a person can move
+ * @property {() => Promise<void>} undo  back to the latest choice of a person
  * @property {() => Promise<void>} redo
+ * @property {(plies: number) => Promise<void>} back  take back so many plies
  * @property {(seat: number) => Promise<void>} resign
  * @property {(seat: number, who: SeatInfo) => Promise<void>} seat  change who sits there
- * @property {() => Promise<void>} step  one move of an agent, while paused
- * @property {() => Promise<void>} pause
- * @property {(speed?: number) => Promise<void>} resume
+ * @property {(change: {running?: boolean, speed?: number, step?: boolean}) => Promise<void>} run  pause, resume, one move of an agent
+ * @property {() => Promise<Notes>} notes
+ * @property {(notes: Notes) => Promise<void>} keep
  * @property {() => void} close  stop listening; the table lives on
  * @property {(type: string, listener: (event: any) => void) => void} addEventListener
  * @property {(type: string, listener: (event: any) => void) => void} removeEventListener
@@ -172,13 +186,16 @@
  * @property {string} title
  * @property {SeatInfo[]} seats
  * @property {number} plies
- * @property {boolean} over
- * @property {string} [updated]
+ * @property {number} turn
+ * @property {Result | null} result
+ * @property {number} updated  milliseconds since 1970
+ * @property {string} [key]
  *
  * @typedef {object} Tables
  * @property {(options: TableOptions) => Promise<Table>} create
  * @property {(id: string, key?: string) => Promise<Table>} open
  * @property {() => Promise<TableSummary[]>} list
+ * @property {(id: string, key?: string) => Promise<void>} remove
  *
  * @typedef {object} RecordText
  * @property {string} game
@@ -195,8 +212,9 @@
  * @property {boolean} [arena]
  * @property {boolean} [training]
  * @property {boolean} [designer]
- * @property {boolean} [pictures]  a game as an animated picture
- * @property {string} [agent]  who plays against a newcomer; by default the first agent that fits
+ * @property {string[]} [pictures]  formats of pictures, "gif" among them where a game can be one
+ * @property {string} [access]  "full" or "guest"
+ * @property {Record<string, number>} [limits]
  *
  * @typedef {object} Engine
  * @property {Features} features
