@@ -6,6 +6,8 @@ PYTHON ?= python3
 PLAY ?= play connect_four
 BENCH ?= benchmarks/run.py
 JOBS ?= 2
+# Arguments of the soak tests: make soak SOAK="--mutations 1000000 --seed 7"
+SOAK ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +16,7 @@ DEV := $(VENV)/.installed-dev
 INPUTS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help play test bench format clean
+.PHONY: help play test soak bench format clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -29,6 +31,9 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n $(JOBS)
+
+soak: $(DEV) ## feed mutated files and random plans to the readers, for some minutes
+	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
 
 bench: $(DEV) ## measure the speed
 	@$(BIN)/python $(BENCH)

@@ -1,11 +1,11 @@
-"""Games over processes: how many a second with one and two workers, and what a game costs besides being played.
+"""Games in worker processes: games per second with one and two workers, and the overhead per game.
 
     python benchmarks/arena.py
     python benchmarks/arena.py --games 1000 --rounds 5 --workers 4
 
-"here" plays in this process, without a pool. The overhead of a game is what one worker takes longer for it than that:
-handing out tasks and records, and the clock that a watchdog reads. Rates are medians over rounds, taken in turns, of
-pools that are running already; "start" is the time from nothing to the first worker being ready, and for a second one.
+"here" plays in this process, without a pool. The overhead is the additional time per game with one worker: sending
+tasks and records, and the clock that the parent reads. Rates are medians over rounds, measured in turns, with pools
+that are already running; "start" is the time until the first worker is ready, and for a second one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from common import machine, table
 
 from meijin import make
 from meijin.arena.match import match_tasks
-from meijin.arena.pool import Pool, play_tasks
+from meijin.arena.pool import WorkerPool, play_tasks
 from meijin.arena.record import Task
 
 MATCHES = (
@@ -35,7 +35,7 @@ def rate(play: Callable[[list[Task]], object], tasks: list[Task]) -> float:
     return len(tasks) / (time.perf_counter() - began)
 
 
-def measure(game: str, agents: list[str], games: int, rounds: int, many: Pool, one: Pool) -> list[str]:
+def measure(game: str, agents: list[str], games: int, rounds: int, many: WorkerPool, one: WorkerPool) -> list[str]:
     tasks = list(match_tasks(make(game), agents, games, seed=1))
     plays: list[Callable[[list[Task]], object]] = [
         lambda tasks: list(play_tasks(tasks)),
@@ -56,11 +56,11 @@ def measure(game: str, agents: list[str], games: int, rounds: int, many: Pool, o
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--games", type=int, default=1000, help="games of a match (default 1000)")
+    parser.add_argument("--games", type=int, default=1000, help="games per match (default 1000)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default 3)")
     parser.add_argument("--workers", type=int, default=2, help="processes to compare with one (default 2)")
     options = parser.parse_args()
-    with Pool(1) as one, Pool(options.workers) as many:
+    with WorkerPool(1) as one, WorkerPool(options.workers) as many:
         began = time.perf_counter()
         one.start()
         first = time.perf_counter() - began
@@ -69,7 +69,7 @@ def main() -> None:
         rows = [measure(game, list(agents), options.games, options.rounds, many, one) for game, *agents in MATCHES]
     print(f"{machine()}; start {first:.2f} s, another worker {rest:.2f} s\n")
     head = ["game", "both agents", "games", "here /s", "1 worker /s", f"{options.workers} workers /s", "ratio"]
-    print(table([*head, "overhead, µs a game"], rows))
+    print(table([*head, "overhead, µs per game"], rows))
 
 
 if __name__ == "__main__":

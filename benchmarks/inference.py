@@ -24,10 +24,10 @@ from meijin import make
 from meijin.core.game import Game
 from meijin.core.rng import below, stream
 from meijin.core.state import State
+from meijin.learning import files
 from meijin.learning.nets.config import NetConfig
 from meijin.learning.nets.evaluator import CpuEvaluator, Evaluator
 from meijin.learning.nets.weights import Weights, load
-from meijin.learning import files
 from meijin.learning.zero.inference import TorchEvaluator
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.onnx import OnnxEvaluator, export

@@ -1,10 +1,10 @@
-"""The database of games: how fast it is written, how large it gets, and how long questions about it take.
+"""The database of games: how fast it is written, how large it gets, and how long queries take.
 
     python benchmarks/records.py
     python benchmarks/records.py --agents 20 --games 10000 --plies 60
 
-A round robin of made-up games, with the time and value of every ply, is written a game at a time (as tournaments do)
-and in batches, then asked about. Memory is what the process grows by while it answers. The file formats are timed on
+A round robin of made-up games, with the time and value of every ply, is written one game at a time (as tournaments do)
+and in batches, and then queried. Memory is the growth of the process during a query. The file formats are timed with
 random games of Connect Four, which are replayed by the rules when they are read.
 """
 
@@ -25,8 +25,8 @@ from common import machine, table
 
 from meijin.arena import formats
 from meijin.arena.record import GameRecord, MoveNote, Task
+from meijin.arena.stepper import Stepper
 from meijin.arena.store import Store
-from meijin.arena.walk import Walk
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.game import OVER
@@ -51,13 +51,13 @@ def made_up(agents: int, games: int, plies: int, event: str) -> Iterator[GameRec
 
 
 def real(games: int) -> Iterator[GameRecord]:
-    rng, walk = random.Random(0), Walk(make("connect_four"))
+    rng, stepper = random.Random(0), Stepper(make("connect_four"))
     for number in range(games):
-        walk.restart()
+        stepper.restart()
         moves = []
-        while walk.turn != OVER:
-            moves.append(int(walk.play(rng.choice(walk.legal))))
-        yield GameRecord(Task("connect_four", ("random", "random"), number=number), tuple(moves), walk.scores)
+        while stepper.turn != OVER:
+            moves.append(int(stepper.play(rng.choice(stepper.legal))))
+        yield GameRecord(Task("connect_four", ("random", "random"), number=number), tuple(moves), stepper.scores)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -67,7 +67,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def resident() -> int:
-    """Memory of this process in kB, where the system says so."""
+    """Memory of this process in kB, 0 if the system does not say."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)
@@ -90,12 +90,12 @@ def database(path: Path, agents: int, games: int, plies: int) -> None:
     store = Store(path)
     records = list(made_up(agents, games, plies, "singles"))
     seconds, _ = timed(lambda: [store.add([record]) for record in records])
-    rows = [["write, a game a transaction", f"{games / seconds:,.0f} games/s"]]
+    rows = [["write, one game per transaction", f"{games / seconds:,.0f} games/s"]]
     size = path.stat().st_size + sum(p.stat().st_size for p in path.parent.glob("*-wal"))
     records = list(made_up(agents, games, plies, "batched"))
     seconds, _ = timed(lambda: [store.add(records[k : k + BATCH]) for k in range(0, games, BATCH)])
-    rows.append([f"write, {BATCH} games a transaction", f"{games / seconds:,.0f} games/s"])
-    rows.append(["size", f"{size / games:,.0f} bytes a game, {size / 1e6:.1f} MB"])
+    rows.append([f"write, {BATCH} games per transaction", f"{games / seconds:,.0f} games/s"])
+    rows.append(["size", f"{size / games:,.0f} bytes per game, {size / 1e6:.1f} MB"])
     records.clear()  # so that it does not count as memory below
     store.close()
     questions: list[tuple[str, Callable[[], Any]]] = [
@@ -125,7 +125,7 @@ def files(folder: Path, games: int) -> None:
             sys.exit(f"{name}: what was read is not what was written")
         size = os.path.getsize(path) / games  # noqa: PTH202
         rows.append([name, f"{games / out:,.0f}", f"{games / back:,.0f}", f"{size:,.0f}"])
-    print(table(["format", "written /s", "read and replayed /s", "bytes a game"], rows))
+    print(table(["format", "written /s", "read and replayed /s", "bytes per game"], rows))
 
 
 if __name__ == "__main__":

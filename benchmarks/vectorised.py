@@ -66,7 +66,7 @@ def pgx(name: str, batch: int, seconds: float) -> Callable[[], float]:
 
     def rate() -> float:
         steps, began = 0, time.perf_counter()
-        while (spent := time.perf_counter() - began) < seconds or steps == 0:
+        while time.perf_counter() - began < seconds or steps == 0:
             state[0] = jax.block_until_ready(run(state[0], jax.random.PRNGKey(steps)))
             steps += 16
         return batch * steps / (time.perf_counter() - began)

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 
 from meijin.agents.catalogue import agents
 from meijin.core import compile as compiling
@@ -18,8 +19,8 @@ from meijin.core.state import State
 class First(Agent):
     """Plays the first legal move, without harm."""
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
-        return Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves))
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        yield Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves))
 
 
 @agents.register("h_hang")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from meijin.arena.record import GameRecord, MoveNote, Task
-from meijin.arena.walk import Walk
+from meijin.arena.stepper import Stepper
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.game import OVER
@@ -18,14 +18,17 @@ class RandomGames:
     """Games of one kind, as if they had been played; the same seed gives the same games."""
 
     def __init__(self, expression: str, seed: int = 0):
-        self.walk = Walk(make(expression))
+        self.walk = Stepper(make(expression))
         self.rng = random.Random(f"{expression} {seed}")
 
-    def record(self, number: int, *, event: str = "cup", analyses: bool = True, full: bool = False) -> GameRecord:
-        """Game `number` of an event; `full` plays it to its end."""
+    def record(
+        self, number: int, *, event: str = "cup", analyses: bool = True, full: bool = False, most: int | None = None
+    ) -> GameRecord:
+        """Game `number` of an event; `full` plays it to its end, `most` stops it after so many plies."""
         rng, walk = self.rng, self.walk.restart()
         moves: list[int] = []
         stop = None if full or rng.random() < 0.7 else rng.randrange(20)
+        stop = most if stop is None else stop
         while walk.turn != OVER and len(moves) != stop:
             moves.append(int(walk.play(rng.choice(walk.legal))))
         seats = walk.game.seats

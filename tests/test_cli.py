@@ -242,7 +242,7 @@ def test_match_errors() -> None:
     assert "2 seats; name that many agents, not 1" in bad("match", SMALL, "random")
     assert "not 3" in bad("match", SMALL, "random", "random", "random")
     assert "did you mean 'mcts'?" in bad("match", SMALL, "mtcs", "random")
-    assert "at least one game" in bad("match", SMALL, "random", "random", "--games", "0")
+    assert "must be at least 1" in bad("match", SMALL, "random", "random", "--games", "0")
     assert "meijin play" in bad("match", SMALL, "human", "random")
     assert "must be above 0" in bad("match", SMALL, "random", "random", "--seconds", "0")
 

@@ -20,7 +20,6 @@ from meijin.core import kernels
 from meijin.core.catalogue import game_names, make
 from meijin.core.compile import Kernel, digest
 from meijin.core.errors import RuleError
-from meijin.core.game import Game
 from meijin.core.rng import streams
 from meijin.core.state import State
 from meijin.search.mcts import MCTS
@@ -419,11 +418,7 @@ def test_recursion_is_explained(mutual: bool, tmp_path: Path, monkeypatch: pytes
     def turn(s: Any) -> int:
         return descend(s.ply)
 
-    other = Game(
-        state=game.dtype, board=game.board, pieces=game.pieces, seats=2, num_moves=9, longest=9,
-        name="endless",
-        rules={**game.rules, "turn": turn},
-    )  # fmt: skip
+    other = game.changed(turn=turn, name="endless", id="")
     with pytest.raises(RuleError, match=r"endless: rule 'turn' cannot be compiled: a function calls itself") as caught:
         other.kernel(kernels.look)(other.states(1), 0, *kernels.buffers(other), np.zeros(2))
     assert "test_compile.py" in str(caught.value) and "loop" in str(caught.value)

@@ -33,6 +33,7 @@ class Player(msgspec.Struct, frozen=True):
 class Cup:
     title: str
     kind: Literal["knockout", "swiss"] = "swiss"
+    notes: Literal["none", "times"] | None = None
     players: tuple[Player, ...] = ()
     pair: tuple[float, float] = (0.0, 1.0)
     files: str | list[str] = ""
@@ -60,7 +61,7 @@ name = "two"
 limit = { seconds = 1, depth = 3 }
 """
 CUP = Cup(
-    "spring", "knockout", (Player("one"), Player("two", Limits(1.0, 3))), (1.0, 2.5), ["a", "b"],
+    "spring", "knockout", None, (Player("one"), Player("two", Limits(1.0, 3))), (1.0, 2.5), ["a", "b"],
     net={"size": "nano", "width": 3},
 )  # fmt: skip
 
@@ -79,10 +80,11 @@ def test_toml_json_and_plain_values_give_the_same_config(tmp_path: Path) -> None
         ([], "cup: []: must be a table"),
         ({"tilte": "a"}, "cup: unknown key 'tilte'; did you mean 'title'?"),
         ({"title": "a", "players": [{"nmae": "c"}]}, "cup: players[0]: unknown key 'nmae'; did you mean 'name'?"),
-        ({"title": "a", "limit": 1}, "cup: unknown key 'limit'; known: title, kind, players"),
+        ({"title": "a", "limit": 1}, "cup: unknown key 'limit'; known: title, kind, notes"),
         ({"title": "a", "patience": 1}, "cup: unknown key 'patience'; it is now called 'rate'"),
         ({"title": 3}, "cup: title = 3: must be a string"),
         ({"title": "a", "kind": "swis"}, "cup: kind = 'swis': choose from knockout, swiss; did you mean 'swiss'?"),
+        ({"title": "a", "notes": "time"}, "cup: notes = 'time': choose from none, times; did you mean 'times'?"),
         ({"title": "a", "players": [{"name": ""}]}, "cup: players[0].name = '': must not be empty"),
         ({"title": "a", "players": [{"name": "b", "limit": {"depth": 0}}]}, "limit.depth = 0: must be at least 1"),
         ({"title": "a", "players": [{"name": "b", "limit": {"depth": 100}}]}, "depth = 100: must be at most 99"),

@@ -11,8 +11,16 @@ from typer.testing import CliRunner
 
 from meijin.agents.catalogue import agents, build
 from meijin.arena import evaluators as module
-from meijin.arena.evaluators import Evaluation, Goal, Trial, evaluate, evaluator, evaluators, evaluators_for
-from meijin.arena.positions import random_position, read_positions
+from meijin.arena.evaluators import (
+    EvaluationJob,
+    EvaluationResult,
+    Goal,
+    evaluate,
+    evaluator,
+    evaluators,
+    evaluators_for,
+)
+from meijin.arena.labelled_positions import random_position, read_positions
 from meijin.arena.stats import wilson
 from meijin.cli.app import app
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
@@ -27,13 +35,14 @@ class Last(Agent):
     """Plays the last legal move, and counts how often it was asked and with what limit."""
 
     deterministic = True
+    measures = ("seconds", "simulations", "depth")
     asked = 0
     limits: set[Limit] = set()  # noqa: RUF012 - shared on purpose: agents are made anew for every game
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         Last.asked += 1
         Last.limits.add(limit)
-        return Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves[::-1]))
+        yield Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves[::-1]))
 
 
 class Failing(Last):
@@ -109,8 +118,8 @@ def test_all_starts_are_played_from_both_sides(monkeypatch: pytest.MonkeyPatch) 
         .details["opponent"]
         .startswith("mcts")
     )
-    monkeypatch.setattr(module, "MOST_STARTS", 400)
-    with pytest.raises(BadParameter, match="has 238 positions there, 476 games; choose fewer plies, or games="):
+    monkeypatch.setattr(module, "MAX_STARTS", 400)
+    with pytest.raises(BadParameter, match="238 positions of connect_four make 476 games; choose fewer plies"):
         evaluate("connect_four", "random", "starts(3)")
 
 
@@ -199,11 +208,11 @@ def test_files_of_positions(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("a1 a1\n", ":1: 'a1' is not legal here"),
-        ("a1\nb1 = win\n", ":2: 'win' is no value"),
+        ("a1\nb1 = win\n", ":2: 'win' is not a value"),
         ("a1 bm a1\n", ":1: 'a1' is not legal"),
         ("a1 b1 a2 b2 a3\n", ":1: the game is over"),
-        ("# nothing\n", "holds no positions"),
-        ("a1 b1 a2 b2 = -1\n", ":1: says -1, but the move a3 is worth 1"),
+        ("# nothing\n", ": no positions"),
+        ("a1 b1 a2 b2 = -1\n", ":1: the label is -1, but the move a3 is worth 1"),
     ],
 )
 def test_mistakes_in_a_file_are_named_with_their_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -259,16 +268,16 @@ def test_every_game_has_evaluators_that_fit(name: str) -> None:
 @pytest.mark.parametrize(
     ("game", "expression", "why"),
     [
-        ("2048", "vs(random)", "`score` fits"),
-        ("2048", "starts(1)", "`score` fits"),
-        ("othello", "score", "`vs` fits"),
+        ("2048", "vs(random)", "use `score`"),
+        ("2048", "starts(1)", "use `score`"),
+        ("othello", "score", "use `vs`"),
         ("othello", "solved(3)", "for the cube"),
         ("breakthrough", "accuracy", "breakthrough is not solved"),
         ("breakthrough", "vs(perfect)", "breakthrough is not solved"),
-        ("connect_four", "vs(random, games=0)", "games=0: give a whole number"),
-        ("connect_four", "vs(3)", "opponent=3: name an agent"),
-        ("connect_four", "vs(random, goal='high')", "goal='high'"),
-        ("connect_four", "starts(-1)", "plies=-1"),
+        ("connect_four", "vs(random, games=0)", "vs: games = 0: must be at least 1"),
+        ("connect_four", "vs(3)", "opponent = 3: must be an expression"),
+        ("connect_four", "vs(random, goal='high')", "goal = 'high'"),
+        ("connect_four", "starts(-1)", "plies = -1: must be at least 0"),
         ("connect_four", "vs(random, openings=nowhere)", "unknown opening source 'nowhere'"),
         ("connect_four", "vs(mtcs)", "did you mean 'mcts'"),
         ("connect_four", "vs()", "'opponent' is missing"),
@@ -287,9 +296,9 @@ def test_one_may_write_an_evaluator() -> None:
     class Plies(evaluators.get("score").factory):  # type: ignore[misc]
         """Mean length of a game."""
 
-        def measure(self, trial: Trial) -> Evaluation:
+        def measure(self, trial: EvaluationJob) -> EvaluationResult:
             result = trial.play([trial.agent], 5)
-            return Evaluation("", str(trial.game), "", result.plies / 5, (0.0, 1e9), 5, "score")
+            return EvaluationResult("", str(trial.game), "", result.plies / 5, (0.0, 1e9), 5, "score")
 
     evaluators.register("test_plies", Plies)
     try:
@@ -303,8 +312,8 @@ def test_one_may_write_an_evaluator() -> None:
 
 
 def test_a_goal_is_reached_several_times_in_a_row() -> None:
-    def at(value: float, goal: float | None = 0.5) -> Evaluation:
-        return Evaluation("e", "g", "a", value, (0.0, 1.0), 10, goal=goal)
+    def at(value: float, goal: float | None = 0.5) -> EvaluationResult:
+        return EvaluationResult("e", "g", "a", value, (0.0, 1.0), 10, goal=goal)
 
     goal = Goal(times=3)
     history = [0.6, 0.5, 0.4, 0.7, 0.7, 0.7]
@@ -315,7 +324,7 @@ def test_a_goal_is_reached_several_times_in_a_row() -> None:
     assert Goal().update(at(0.9), at(0.1, goal=None))
     assert not Goal().update(at(0.9, goal=None)) and not Goal().update()
     assert Goal(times=3, streak=2).update(at(0.9))  # training went on after an interruption
-    with pytest.raises(BadParameter, match="times=0"):
+    with pytest.raises(BadParameter, match="times = 0"):
         Goal(times=0)
 
 
@@ -346,18 +355,18 @@ def test_the_command_lists_what_there_is() -> None:
     text = " ".join(run("connect_four").split())
     assert all(name in text for name in evaluators.names()) and "by default: vs(random)" in text
     assert json.loads(run("cube", "--json"))["default"] == evaluators_for(make("cube"))
-    assert "human: evaluators are for agents" in run("connect_four", "human", status=2)
+    assert "human: only agents can be evaluated" in run("connect_four", "human", status=2)
     assert "does not fit othello" in run("othello", "random", "score", status=2)
 
 
 def test_a_file_may_bring_its_own_evaluator(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
-        "from meijin.arena.evaluators import Evaluation, Evaluator, evaluators\n\n"
+        "from meijin.arena.evaluators import EvaluationResult, Evaluator, evaluators\n\n"
         "@evaluators.register('test_always')\n"
         "class Always(Evaluator):\n"
         "    def measure(self, trial):\n"
-        "        return Evaluation('', str(trial.game), '', 0.25, (0.2, 0.3), 4)\n"
+        "        return EvaluationResult('', str(trial.game), '', 0.25, (0.2, 0.3), 4)\n"
     )
     try:
         assert "25.0 %" in run("nim", "random", "test_always", "--load", str(path))

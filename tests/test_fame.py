@@ -94,7 +94,7 @@ def test_what_does_not_belong_is_refused(tmp_path: Path) -> None:
     with Fame(tmp_path / "fame.db") as fame:
         fame.add(played(tmp_path))
         before = fame.places()
-        with pytest.raises(MeijinError, match=r"knows 'b' as random, and this tournament has mc\(simulations=2\)"):
+        with pytest.raises(MeijinError, match=r"knows 'b' as random, but in this tournament it is mc\(simulations=2\)"):
             fame.add(played(tmp_path, "other", expression="mc(simulations=2)"))
         plan = parse_plan(PLAN.format(name="open", rounds=2, seed=0, expression="random"))
         with pytest.raises(MeijinError, match="has 0 of 24 games; finish it first"):

@@ -5,20 +5,23 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from meijin.arena import formats
 from meijin.arena.formats import FormatError
 from meijin.arena.record import GameRecord, MoveNote, Task
+from meijin.arena.stepper import Stepper
 from meijin.arena.store import Store
-from meijin.arena.walk import Walk
+from meijin.core.agent import Limit
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.errors import BadParameter, IllegalMove, MeijinError
 from meijin.core.state import State
 from records import RandomGames
 
@@ -77,6 +80,7 @@ def test_no_moves_and_numbers_json_does_not_have(format: str, tmp_path: Path) ->
     task = Task("minishogi", ("a", "b"))
     records = [
         GameRecord(task, (), (float("inf"), float("-inf")), "judged", reason="it was late"),
+        GameRecord(replace(task, limits=(Limit(math.inf), Limit(1.5, 100))), (), (0.0, 0.0), "cap"),
         GameRecord(task, (1656,), (0.0, 0.0), "cap", notes=(MoveNote(1e-300, (float("inf"), 1 / 3)),)),
     ]
     path = tmp_path / f"x.{format}"
@@ -102,7 +106,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(BadParameter, match="for minishogi, not for tic_tac_toe"):
         formats.write([good], tmp_path / "x.usi")
-    with pytest.raises(BadParameter, match="does not end like a file of games"):
+    with pytest.raises(BadParameter, match=r"does not end in one of \.jsonl"):
         formats.write([good], tmp_path / "x.txt")
     with pytest.raises(BadParameter, match="unknown format 'sfg'; did you mean 'sgf'"):
         formats.write([good], path, "sfg")
@@ -228,7 +232,7 @@ def test_foreign_othello_without_passes_and_with_either_notation(tmp_path: Path)
     games, found = RandomGames("othello(size=4)"), 0
     for number in range(60):
         record = games.record(number, full=True)
-        plies = [(turn, str(move)) for turn, move in Walk(make("othello(size=4)")).line(record.moves)]
+        plies = [(turn, str(move)) for turn, move in Stepper(make("othello(size=4)")).line(record.moves)]
         found += any(move == "pass" for _, move in plies)
         body = "".join(f";{'BW'[turn]}[{move}]" for turn, move in plies if move != "pass")
         (game,) = read_text(tmp_path, f"(;GM[2]SZ[4]{body})")
@@ -290,16 +294,16 @@ def test_errors_say_where(tmp_path: Path) -> None:
     assert "ply 2, move 'zz': 'zz' is not a move" in error("pgn", f"1. {one} {two}", f"1. {one} zz", 1)
     assert "ply 2" in (turn := error("sgf", f";B[{one}];W[{two}]", f";B[{one}];B[{two}]", 1))
     assert turn.startswith("bad, line 4: ")
-    assert turn.endswith("it is made by seat 0, but seat 1 is to move")
+    assert turn.endswith("it is a move of seat 0, but seat 1 is to move")
     scores = json.dumps(list(records[2].scores), separators=(",", ":"))
     assert "line 3: scores [0.25, 0.5]; by the rules they are" in error("jsonl", scores, "[0.25,0.5]", 2)
     assert error("jsonl", '"rules"', '"boredom"') == (
-        "bad, line 1: ending: 'boredom' is none of rules, forfeit, judged, cap"
+        "bad, line 1: ending = 'boredom': choose from cap, forfeit, judged, rules"
     )
-    assert "unknown field 'agnets'; did you mean 'agents'" in error("jsonl", '"agents"', '"agnets"')
+    assert "unknown key 'agnets'; did you mean 'agents'" in error("jsonl", '"agents"', '"agnets"')
     assert "unknown game 'tic_tac_tow'" in error("jsonl", "tic_tac_toe", "tic_tac_tow")
     cut = error("jsonl", f',"{names[2][-1]}"]', "]", 2)
-    assert cut.startswith("bad, line 3: ended by the rules, it says, but tic_tac_toe goes on")
+    assert cut.startswith("bad, line 3: the file says that the rules ended the game, but tic_tac_toe is not over")
     assert "3 agents for the 2 seats" in error("jsonl", '"agents":[', '"agents":["x",')
 
 
@@ -319,6 +323,37 @@ def hostile() -> Iterator[tuple[str, str]]:
     yield "jsonl", '{"game": "nim", "agents": ["a", "b"], "scores": [1e999, 0], "ending": "cap", "moves": []}'
     yield "jsonl", '{"game": "nim", "agents": ["a", "b"], "scores": [0, 0], "ending": "cap", "moves": [99999999999]}'
     yield "jsonl", '{"game": "nim", "agents": ["a", "b"], "scores": [0, 0], "ending": "cap", "moves": [], "opening": 3}'
+    for game in (
+        "go(komi=" + "9" * 400 + ")",
+        "go(size=1000000000)",
+        "go(size=-1)",
+        'go(size=\\"\\\\ud800\\")',
+        "go(5, 6, 7, 8, 9)",
+    ):
+        yield "jsonl", f'{{"game": "{game}", "agents": ["a", "b"], "scores": [0, 0], "ending": "cap", "moves": []}}'
+    for moves in ("[-1]", "[0, 0]", "[4294967296]", "[" + "9" * 77 + "]", "[true]", "[1.5]", "[null]", "{}"):
+        yield "jsonl", f'{{"game": "nim", "agents": ["a", "b"], "scores": [0, 0], "ending": "cap", "moves": {moves}}}'
+    for field in (
+        '"forfeit": 2',
+        '"forfeit": -1',
+        '"seed": ' + "9" * 77,
+        '"limits": [{"depth": 0}]',
+        '"round": -1',
+        '"seed": 1.5',
+    ):
+        yield (
+            "jsonl",
+            f'{{"game": "nim", "agents": ["a", "b"], "scores": [0, 0], "ending": "cap", "moves": [], {field}}}',
+        )
+    yield "jsonl", '{"game": "\\ud800", "agents": [], "scores": [], "ending": "cap", "moves": []}'
+    yield "usi", '# {"game": "minishogi(\\udc00)"}\nposition startpos\n'
+    yield "pgn", '[Game "tic_tac_toe"]\n[Seat0 "\\ud800"]\n[Seat1 "b"]\n[Scores "0 0"]\n[Ending "cap"]\n\n*\n'
+    yield "kif", '手数----\n# {"game": "\\ud800"}\n'
+    for bare in ("MJ", "GM", "SZ", "KM", "RE", "PB", "DT", "B", "B[aa]B", "AB"):  # properties without a value
+        yield "sgf", f"(;GM[1]SZ[5]{bare};B[aa])"
+        yield "sgf", f"(;GM[1]SZ[5];B[aa]{bare})"
+    yield "sgf", '(;MJ[{"game":"tic_tac_toe","agents":["a","b"],"scores":[0,0],"ending":"cap"}];B[b2]MN)'
+    yield "sgf", '(;MJ[{"game":"nim(players=3)","agents":["a","b","c"],"scores":[0,0,0],"ending":"cap"}];MV[7:1])'
     yield "sgf", "(;" * deep
     yield "sgf", "(;GM[1]" + "(;B[aa]" * deep
     yield "sgf", "(;GM[1]SZ[" + "9" * 100_000 + "])"
@@ -361,8 +396,17 @@ def test_hostile_files_change_nothing(tmp_path: Path, guarded: Store) -> None:
     for format, text in hostile():
         path = tmp_path / f"hostile.{format}"
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(FormatError, match=r"hostile\.\w+, line \d+: "):
+        with pytest.raises(FormatError, match=r"hostile\.\w+, line \d+: ") as error:
             guarded.add(formats.under("hostile", formats.read(path)))
+        str(error.value).encode()  # can be printed
+
+
+@pytest.mark.parametrize("change", [{"moves": (0, 0)}, {"moves": (-1,)}, {"moves": (1 << 40,)}, {"moves": (5,) * 99}])
+def test_records_of_a_database_are_replayed_before_they_are_used(change: dict[str, Any]) -> None:
+    good = RandomGames("nim").record(1, full=True)
+    assert list(formats.verified([good])) == [good]
+    with pytest.raises(IllegalMove, match="game 1 of 'cup'"):
+        list(formats.verified([good, replace(good, **change)]))
 
 
 @pytest.mark.parametrize("format", formats.FORMATS)
@@ -404,10 +448,10 @@ def test_files_cut_anywhere_and_random_bytes(format: str, tmp_path: Path, guarde
 
 
 def test_too_large_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("meijin.arena.formats.common.MOST_BYTES", 1000)
-    monkeypatch.setattr("meijin.arena.formats.jsonl.MOST_LINE", 1000)
+    monkeypatch.setattr("meijin.arena.formats.common.MAX_BYTES", 1000)
+    monkeypatch.setattr("meijin.arena.formats.jsonl.MAX_LINE", 1000)
     for format in formats.FORMATS:
         path = tmp_path / f"large.{format}"
         path.write_text("x" * 1001)
-        with pytest.raises(FormatError, match="more than 0 MiB"):
+        with pytest.raises(FormatError, match="larger than 0 MiB"):
             list(formats.read(path))

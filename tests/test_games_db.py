@@ -70,7 +70,7 @@ def db(tmp_path: Path) -> Path:
 def test_list(db: Path) -> None:
     shown = good("games-db", "list", db, "--event", "cup")
     assert "mcts(simulations=9) 0" in shown and "1 of 1 games" in shown
-    assert "30 of 61 games; --most 61 shows all" in good("games-db", "list", db)
+    assert "30 of 61 games; --most 0 shows all" in good("games-db", "list", db)
     found = good_json("games-db", "list", db, "--game", "nim*", "--most", 2)
     assert found["games"] == 20 and len(found["shown"]) == 2
     assert found["shown"][0]["rules"] == "nim(heaps=(2, 2), players=3)"
@@ -98,7 +98,7 @@ def test_tree(db: Path) -> None:
     assert "after b2 a1" in shown and "100.0 %" in shown and "b1" in shown
     assert "mean score" in good("games-db", "tree", db, "--game", "2048(size=2)", "--depth", 3)
     assert "no game of othello" in good("games-db", "tree", db, "--game", "othello")
-    assert "say which game with --game" in bad("games-db", "tree", db)
+    assert "name a game, as in --game" in bad("games-db", "tree", db)
 
 
 @pytest.mark.parametrize("format", ["jsonl", "sgf", "pgn"])
@@ -133,16 +133,16 @@ def test_import_of_many_files_is_all_or_nothing(tmp_path: Path) -> None:
 
 def test_mistakes(db: Path, tmp_path: Path) -> None:
     assert "there is no games database" in bad("games-db", "list", tmp_path / "none.db")
-    assert "name the format" in bad("games-db", "export", db, "-")
+    assert "name a format" in bad("games-db", "export", db, "-")
     assert "result='won': choose from win, draw, loss" in bad(
         "games-db", "list", db, "--result", "won", "--agent", "random"
     )
-    assert "does not end like a file of games" in bad("games-db", "export", db, tmp_path / "x.txt")
+    assert "does not end in one of .jsonl" in bad("games-db", "export", db, tmp_path / "x.txt")
     assert "there is no file" in bad("games-db", "import", db, tmp_path / "x.sgf")
     assert "is a folder; name a file of games in it" in bad("games-db", "import", db, tmp_path)
     kept = tmp_path / "kept.sgf"
     kept.write_text("full")
-    assert "no games in" in bad("games-db", "export", db, kept, "--event", "none")
+    assert "no matching games in" in bad("games-db", "export", db, kept, "--event", "none")
     assert kept.read_text() == "full"
 
 

@@ -15,7 +15,6 @@ from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
 from meijin.arena.openings import OPENING_PLIES
 from meijin.arena.record import GameRecord, Task
-from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally, wilson
 from meijin.arena.store import Store
 from meijin.cli.app import app
@@ -26,6 +25,7 @@ from meijin.core.game import Game
 from meijin.core.opening import opening
 from meijin.core.rng import stream
 from meijin.core.state import State
+from meijin.core.statistics import Sprt
 
 NIM = "nim(heaps=(3, 3, 2), players=3)"
 
@@ -38,15 +38,15 @@ class Lowest(Agent):
     def __init__(self, last: bool = False):
         self.last = last
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         moves = state.legal_moves[::-1] if self.last else state.legal_moves
-        return Analysis(state.turn, tuple(MoveInfo(move) for move in moves))
+        yield Analysis(state.turn, tuple(MoveInfo(move) for move in moves))
 
 
 class Broken(Lowest):
     """Fails at its first move."""
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         raise ArithmeticError("no idea")
 
 
@@ -156,8 +156,8 @@ def test_the_stronger_of_three_wins_from_every_seat() -> None:
     result = match(make(NIM), ["mcts(simulations=200)", "random", "random"], 600, seed=1)
     for tally in result.standings[0].seats:
         assert tally.games == 200
-        assert tally.points > 0.40
-    first, *others = (standing.total.points for standing in result.standings)
+        assert tally.share > 0.40
+    first, *others = (standing.total.share for standing in result.standings)
     assert all(first > other for other in others)
 
 
@@ -232,7 +232,7 @@ def test_openings_by_expression(tmp_path: Path) -> None:
     result, states = played("tic_tac_toe", ["random", "random"], 6, openings=f'file("{file}")')
     assert [state.text.split()[1:3] for state in states[::2]] == [["b2", "a3"], ["a3", "b2"], ["b2", "a3"]]
     assert result.openings == f'file("{file}")'
-    with pytest.raises(BadParameter, match="plies=2 and openings=none: give one of them"):
+    with pytest.raises(BadParameter, match="plies = 2 and openings = none: give only one of them"):
         match("tic_tac_toe", ["random", "random"], 1, plies=2, openings="none")
 
 
@@ -246,14 +246,14 @@ def test_a_sequential_test_ends_a_match() -> None:
     assert again.sprt == result.sprt and tallies(again) == tallies(result)  # however many play at once
     few = match("tic_tac_toe", names, 3, 1, sprt=test).sprt
     assert few is not None and few.decision is None and few.pairs == 1
-    with pytest.raises(BadParameter, match="a sequential test compares two agents, and 2048 is not for two"):
+    with pytest.raises(BadParameter, match="a sequential test needs a game of two seats, but 2048 has 1"):
         match("2048", ["random"], 1, sprt=test)
 
 
 def test_elo_of_two_agents_only() -> None:
     result = match("tic_tac_toe", ["mcts(simulations=100)", "random"], 40, 1)
     assert result.elo is not None and result.elo.interval[0] > 100 and result.elo.superiority > 0.999
-    assert sum(map(sum, result.pairs)) == result.standings[0].total.points * 40
+    assert sum(map(sum, result.pairs)) == result.standings[0].total.share * 40
     assert match(NIM, ["random"] * 3, 3).elo is None
 
 
@@ -277,13 +277,9 @@ def test_limits_are_for_all_or_for_each() -> None:
 
 
 def test_a_game_without_a_name_is_played_here() -> None:
-    base = make("tic_tac_toe")
-    game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=2, num_moves=9, longest=9,
-        rules=base.rules,
-    )  # fmt: skip
+    game = make("tic_tac_toe").changed(name="game", id="")
     assert match(game, ["random", "random"], 4).games == 4
-    with pytest.raises(BadParameter, match="has no name for worker processes"):
+    with pytest.raises(BadParameter, match="has no name that worker processes know"):
         match(game, ["random", "random"], 4, workers=1)
 
 
@@ -296,7 +292,7 @@ def command(*args: str) -> Any:
 
 def test_the_command_names_forfeits_and_keeps_its_output_clean() -> None:
     hostile = str(Path(__file__).with_name("hostile.py"))
-    args = ["tic_tac_toe", 'h_end("exit")', "h_print", "--games", "4", "--load", hostile, "--patience", "20"]
+    args = ["tic_tac_toe", 'h_end("exit")', "h_print", "--games", "4", "--load", hostile, "--move-timeout", "20"]
     try:
         shown = command(*args)
         result = json.loads(command(*args, "--json").stdout)
@@ -344,18 +340,30 @@ def test_what_can_be_known_before_the_first_game_is_said_then(tmp_path: Path) ->
         result = command("tic_tac_toe", "random", "h_unmade")
     finally:
         del agents._entries["h_unmade"]
-    assert result.exit_code == 2 and result.stderr == "error: h_unmade cannot be made: FileNotFoundError: no such net\n"
+    assert result.exit_code == 2 and result.stderr == "error: cannot make h_unmade: FileNotFoundError: no such net\n"
 
 
 def test_wrong_options_of_the_command(tmp_path: Path) -> None:
     pair = ("tic_tac_toe", "random", "random")
     for options, message in (
-        (("--openings", "none", "--opening-plies", "2"), "give one of them"),
-        (("--event", "x"), "say where with --db"),
-        (("--sprt", "5", "0"), "the lower one first"),
+        (("--openings", "none", "--opening-plies", "2"), "give only one of them"),
+        (("--event", "x"), "name one with --db"),
+        (("--sprt", "5", "0"), "elo0 must be below elo1"),
         (("--judge", "capp(3)"), "did you mean 'cap'"),
-        (("--cap", "0"), "give a whole number, 1 or more"),
-        (("--workers", "-1"), "give the number of processes"),
+        (("--cap", "0"), "must be at least 1"),
+        (("--cap", "9" * 77), "does not fit into 64 bits"),
+        (("--agree", "nan"), "agree: threshold: nan is not a finite number"),
+        (("--agree", "1e999"), "agree: threshold: inf is not a finite number"),
+        (("--move-timeout", "0"), "move_timeout = 0.0: must be above 0"),
+        (("--move-timeout", "inf"), "inf is not a finite number"),
+        (("--patience", "5"), "--patience is now called --move-timeout"),
+        (("--opening-plies", "-1"), "plies = -1: must be at least 0"),
+        (("--opening-plies", "9" * 400), "does not fit into 64 bits"),
+        (("--openings", f"all(depth={'9' * 77})"), "does not fit into 64 bits"),
+        (("--openings", f"balanced(margin={'9' * 400})"), "does not fit into 64 bits"),
+        (("--games", "0"), "games = 0: must be at least 1"),
+        (("--seconds", "nan"), "seconds=nan"),
+        (("--workers", "-1"), "must be a number of processes"),
         (("--openings", 'file("none.txt")'), "cannot read 'none.txt'"),
         (("--db", str(tmp_path / "no" / "games.db")), "games.db"),
     ):
@@ -384,7 +392,7 @@ def test_wrong_agents_are_refused_before_any_game(expression: str, names: list[s
 
 def test_wrong_numbers_and_names() -> None:
     for games in (0, -1):
-        with pytest.raises(BadParameter, match=f"games={games}: a match has at least one game"):
+        with pytest.raises(BadParameter, match=f"games = {games}: must be at least 1"):
             match(make("tic_tac_toe"), ["random", "random"], games)
     with pytest.raises(UnknownName, match="did you mean 'mcts'"):
         match(make("tic_tac_toe"), ["mtcs", "random"], 1)
@@ -407,13 +415,13 @@ def test_wilson_intervals_as_published(successes: int, trials: int, low: float, 
 
 def test_tally() -> None:
     tally = Tally()
-    assert math.isnan(tally.points) and math.isnan(tally.mean) and wilson(tally.points, 0) == (0.0, 1.0)
+    assert math.isnan(tally.share) and math.isnan(tally.mean) and wilson(tally.share, 0) == (0.0, 1.0)
     tally.add(1.0, [-1.0])
     tally.add(0.0, [0.0])
     tally.add(-1.0, [1.0])
     tally.add(0.5, [0.5, -1.0])  # the best score shared
     assert (tally.wins, tally.draws, tally.losses, tally.games) == (1, 2, 1, 4)
-    assert tally.points == 0.5
+    assert tally.share == 0.5
     assert tally.mean == pytest.approx(0.125)
     low, high = tally.mean_interval
     assert low < 0.125 < high and low + high == pytest.approx(0.25)

@@ -107,8 +107,8 @@ def test_the_lines_of_the_othello_file(test_data: Path) -> None:
     [
         ("a3\n\na3 x9\n", r"lines.txt:3: 'x9' is not legal here; legal: .* \(after: a3\)"),
         ("a3 a3", r"lines.txt:1: 'a3' is not legal here"),
-        ("a3 b3\na3 a1 b3 b1 c3", r"lines.txt:2: the game is over after 'a3 a1 b3 b1 c3'; leave out moves at the end"),
-        ("# nothing\n", "lines.txt holds no openings"),
+        ("a3 b3\na3 a1 b3 b1 c3", r"lines.txt:2: the game is over after 'a3 a1 b3 b1 c3'; remove moves at the end"),
+        ("# nothing\n", "lines.txt: no openings"),
     ],
 )
 def test_errors_in_a_file_name_the_line(text: str, message: str, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match=r"cannot read '.*none\.txt': No such file"):
         openings(f'file("{tmp_path / "none.txt"}")')
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadParameter, match=r"is no text in UTF-8 \(byte 0\)"):
+    with pytest.raises(BadParameter, match=r"not valid UTF-8 \(byte 0\)"):
         openings(f'file("{tmp_path / "binary"}")')
 
 
@@ -140,7 +140,8 @@ def test_what_cannot_be_balanced() -> None:
     with pytest.raises(BadParameter, match="2048 has one seat"):
         lines("balanced(2, random)", "2048")
     with pytest.raises(
-        MeijinError, match=r"of 1000 random openings of nim.* none was balanced, the best by 1; allow a larger"
+        MeijinError,
+        match=r"none of 1000 random openings of nim.* is balanced, the best has a lead of 1;",
     ):
         lines("balanced(1, perfect, margin=0.5)", "nim(heaps=(1, 2))")
     with pytest.raises(BadParameter, match="random gives no values"):
@@ -150,11 +151,11 @@ def test_what_cannot_be_balanced() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("random(plies=-1)", "plies=-1: give a whole number of plies"),
-        ("all(depth=1.5)", "depth=1.5: give a whole number"),
+        ("random(plies=-1)", "plies = -1: must be at least 0"),
+        ("all(depth=1.5)", "depth = 1.5: must be a whole number"),
         ("all", "parameter 'depth' is missing"),
-        ("balanced(2, 3)", "evaluator=3: name an agent"),
-        ("balanced(2, perfect, margin=0)", "margin=0: give the largest lead"),
+        ("balanced(2, 3)", "evaluator = 3: must be an expression"),
+        ("balanced(2, perfect, margin=0)", "margin = 0: must be above 0"),
     ],
 )
 def test_wrong_sources(expression: str, message: str) -> None:
@@ -165,7 +166,7 @@ def test_wrong_sources(expression: str, message: str) -> None:
 
 
 def test_too_many_positions_are_given_up_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("meijin.arena.openings.MOST", 100)
+    monkeypatch.setattr("meijin.arena.openings.MAX_POSITIONS", 100)
     assert openings("all(depth=2)").count(make("connect_four")) == 49
     with pytest.raises(BadParameter, match=r"all\(depth=200\): connect_four has more than 100 positions on the way"):
         openings("all(depth=200)").count(make("connect_four"))

@@ -280,7 +280,7 @@ def test_one_head_for_every_size() -> None:
 
 def test_heads_that_a_game_cannot_have_are_named(tmp_path: Path) -> None:
     for name, shape, problem in (
-        ("hex", {"ownership": True}, "ownership=true: hex has no rule `owners` its cells"),
+        ("hex", {"ownership": True}, "ownership=true: hex does not say who owns its cells"),
         ("nim", {"score": True}, "score=true: nim does not say"),
         (OTHELLO, {"ownership": True, "kind": "mlp"}, "a perceptron has no cells"),
         (OTHELLO, {"score": "yes"}, "score='yes': choose true or false"),

@@ -16,7 +16,7 @@ from meijin.arena.record import GameRecord, Task
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, UnknownName
-from meijin.core.game import Game
+from meijin.core.moves import Move
 from meijin.core.state import State
 
 GAME = "tic_tac_toe"
@@ -26,20 +26,22 @@ SEEN: list[tuple[str, Any]] = []  # what the agent below was asked
 class Sure(Agent):
     """Plays the first legal move and is sure of `value` for seat 0; `doubt`: from that move of its own on it is not."""
 
+    measures = ("seconds", "simulations", "depth")
+
     def __init__(self, value: float | None = None, doubt: int = 99):
         self.says, self.doubt, self.moves = value, doubt, 0
 
-    def seed(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         SEEN.append(("seed", seed))
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         SEEN.append(("analyse", limit))
         self.moves += 1
         value = None if self.says is None or self.moves > self.doubt else (self.says, -self.says)
-        return Analysis(state.turn, tuple(MoveInfo(move, value=value) for move in state.legal_moves), value)
+        yield Analysis(state.turn, tuple(MoveInfo(move, value=value) for move in state.legal_moves), value)
 
-    def act(self, state: State, limit: Limit = Limit()) -> Any:  # noqa: B008
-        move = self.analyse(state, limit).best
+    def decide(self, state: State, limit: Limit) -> Move:
+        move = super().decide(state, limit)
         SEEN[-1] = ("act", limit)
         return move
 
@@ -128,7 +130,12 @@ def test_unknown_agents_are_an_error_and_unfit_ones_forfeit() -> None:
 
 def test_the_cap() -> None:
     record = played("random", "random", judges=("cap(3)",))
-    assert (record.plies, record.ending, record.reason, record.scores) == (3, "cap", "cut at 3 plies", (0.0, 0.0))
+    assert (record.plies, record.ending, record.reason, record.scores) == (
+        3,
+        "cap",
+        "stopped after 3 plies",
+        (0.0, 0.0),
+    )
     # A game for one has nobody to draw with: its score stands.
     record = played("random", game="2048", judges=("cap(50)",))
     assert record.plies == 50 and record.scores == State(make("2048")).play_line(record.moves).scores
@@ -161,7 +168,7 @@ def test_agreement_on_a_draw_must_be_asked_for() -> None:
 def test_the_perfect_judge_ends_games_with_their_value() -> None:
     # A corner answered at the edge loses (a1 and then the centre), which the solver knows after the first own move.
     record = played("test_sure", "perfect", opening=(0, 1), judges=("perfect",))
-    assert (record.ending, record.reason, record.plies) == ("judged", "the value is known", 3)
+    assert (record.ending, record.reason, record.plies) == ("judged", "solved", 3)
     late = played("perfect", "perfect", opening=(0, 1), judges=("perfect(after=5)",))
     assert late.plies == 5 and late.scores == (1.0, -1.0)
     assert played("perfect", "perfect", judges=("perfect(after=4)",)).scores == (0.0, 0.0)
@@ -181,14 +188,14 @@ def test_judges_that_cannot_judge() -> None:
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        (["cap(0)"], {}, "cap: plies=0: give a whole number, 1 or more"),
+        (["cap(0)"], {}, "cap: plies = 0: must be at least 1"),
         (["cap"], {}, "cap: parameter 'plies' is missing"),
-        (["cap(5)", "cap(6)"], {}, "one judge of this kind is enough"),
-        (["agree(2)"], {}, "threshold=2: give a share from 0 to 1"),
-        (["agree(0.5, draw=0.6)"], {}, "draw=0.6: give a share below the threshold"),
-        (["perfect(seconds=0)"], {}, "seconds=0: give a time above zero"),
-        ([], {"patience": 0}, "patience=0: give the seconds a move may take"),
-        ([], {"notes": "all"}, "notes='all': choose from none, times, analyses"),
+        (["cap(5)", "cap(6)"], {}, "there can be only one judge of this kind"),
+        (["agree(2)"], {}, "threshold = 2: must be at most 1"),
+        (["agree(0.5, draw=0.6)"], {}, "draw = 0.6: must be below the threshold"),
+        (["perfect(seconds=0)"], {}, "seconds = 0: must be above 0"),
+        ([], {"move_timeout": 0}, "move_timeout = 0: must be above 0"),
+        ([], {"notes": "all"}, "notes = 'all': choose from analyses, none, times"),
     ],
 )
 def test_wrong_rules(names: list[str], options: dict[str, Any], message: str) -> None:
@@ -215,11 +222,6 @@ def test_wrong_rules(names: list[str], options: dict[str, Any], message: str) ->
 def test_scores_of_rulings(
     seats: int, bounds: tuple[float, float], lost: tuple[float, ...], draw: float, win: tuple[float, ...]
 ) -> None:
-    base = make(GAME)
-    game = Game(
-        state=base.dtype, board=base.board, pieces=base.pieces, seats=seats, num_moves=9, longest=9,
-        score_range=bounds,
-        rules=base.rules,
-    )  # fmt: skip
+    game = make(GAME).changed(seats=seats, score_range=bounds, seat_names=())
     assert forfeited(game, 0) == lost and drawn(game) == (draw,) * seats and won(game, 0) == win
     assert seats == 1 or forfeited(game, 0)[0] < min(forfeited(game, 0)[1:])

@@ -17,7 +17,7 @@ import pytest
 from meijin.agents.catalogue import agents
 from meijin.arena.judges import PlayRules, play_rules
 from meijin.arena.match import match_tasks
-from meijin.arena.pool import Pool, play_tasks
+from meijin.arena.pool import WorkerPool, play_tasks
 from meijin.arena.record import GameRecord, Task
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, MeijinError, RuleError, UnknownName
@@ -27,7 +27,7 @@ HOSTILE = Path(__file__).with_name("hostile.py")
 GAME = "tic_tac_toe"
 
 #: A move may take this long, far more than honest ones do even on a busy machine.
-PATIENCE = PlayRules(patience=1, settle=0)
+PATIENCE = PlayRules(move_timeout=1, startup_grace=0)
 
 
 @pytest.fixture(autouse=True)
@@ -65,11 +65,11 @@ REASONS = {
     "h_end": "ended its process (exit status 3)",
     'h_end("kill")': "ended its process (SIGKILL)",
     'h_end("crash")': "ended its process (SIGSEGV)",
-    'h_say("text")': "answered 'e4', which is no move",
-    'h_say("nothing")': "answered None, which is no move",
-    'h_say("half")': "answered 0.5, which is no move",
-    'h_say("true")': "answered True, which is no move",
-    'h_say("list")': "answered [1], which is no move",
+    'h_say("text")': "answered 'e4', which is not a move",
+    'h_say("nothing")': "answered None, which is not a move",
+    'h_say("half")': "answered 0.5, which is not a move",
+    'h_say("true")': "answered True, which is not a move",
+    'h_say("list")': "answered [1], which is not a move",
     'h_say("huge")': "the move 1000000000000000000000000000000 is not legal",
     'h_say("negative")': "the move -1 is not legal",
 }
@@ -115,7 +115,7 @@ def test_a_taken_cell_is_not_legal() -> None:
 
 def test_compiling_and_settling_take_no_time() -> None:
     # 0.6 s where 0.4 are allowed: to compile at any time, or at the first move in a process; but not at the third.
-    rules = PlayRules(patience=0.4, settle=20)
+    rules = PlayRules(move_timeout=0.4, startup_grace=20)
     slow, compiling, late = "h_slow(0.6)", "h_slow(0.6, when=(2,), compiles=True)", "h_slow(0.6, when=(2,))"
     tasks = [Task(GAME, (name, "h_print"), number=number) for number, name in enumerate((slow, compiling, late))]
     for workers in (0, 1):
@@ -153,7 +153,7 @@ def test_a_process_that_ends_outside_of_any_agent(tmp_path: Path) -> None:
     file.write_text(ENDS_WORKERS)
     load_file(file, games, agents)
     try:
-        with pytest.raises(MeijinError, match=r"game 5 .* twice ended its process \(exit status 7\) outside of any"):
+        with pytest.raises(MeijinError, match=r"game 5 .* ended its process twice \(exit status 7\) with no"):
             list(play_tasks([Task("test_ends_workers", ("random", "random"), number=5)], workers=1))
     finally:
         del games._entries["test_ends_workers"]
@@ -172,7 +172,7 @@ def test_names_that_workers_do_not_know() -> None:
 
 def test_workers_are_counted() -> None:
     for workers in (-1, True, 1.5, 100_000):
-        with pytest.raises(BadParameter, match="give the number of processes, at most 1024, or 0"):
+        with pytest.raises(BadParameter, match="must be a number of processes, at most 1024, or 0"):
             list(play_tasks([], workers=workers))  # type: ignore[arg-type]
 
 
@@ -212,7 +212,7 @@ def test_games_depend_on_their_tasks_alone() -> None:
 def test_a_killed_worker_is_replaced_and_no_game_lost() -> None:
     tasks = [Task(GAME, ("h_slow(0.02, when=(0, 1, 2))", "random"), seed=n, number=n) for n in range(16)]
     expected = by_number(play_tasks(tasks, rules=PATIENCE))
-    with Pool(2, PATIENCE) as pool:
+    with WorkerPool(2, PATIENCE) as pool:
         playing = pool.play(tasks)
         records = [next(playing)]
         first = pool.processes
@@ -224,7 +224,7 @@ def test_a_killed_worker_is_replaced_and_no_game_lost() -> None:
 
 def test_a_pool_plays_again_and_ends_its_workers() -> None:
     tasks = against_random("random", "mcts(simulations=5)")
-    with Pool(2) as pool:
+    with WorkerPool(2) as pool:
         pool.start()
         before = pool.processes
         assert len(before) == 2
@@ -241,7 +241,7 @@ def test_closing_early_ends_the_workers() -> None:
             taken.append(len(taken))
             yield Task(GAME, ("random", "random"), seed=len(taken))
 
-    with Pool(2) as pool:
+    with WorkerPool(2) as pool:
         playing = pool.play(endless())
         next(playing)
         before = pool.processes
@@ -253,14 +253,14 @@ def test_closing_early_ends_the_workers() -> None:
 ORPHANS = """
 import os, sys
 from meijin.agents.catalogue import agents
-from meijin.arena.pool import Pool
+from meijin.arena.pool import WorkerPool
 from meijin.arena.record import Task
 from meijin.core.catalogue import games
 from meijin.core.registry import load_file
 
 if __name__ == "__main__":
     load_file(sys.argv[1], games, agents)
-    with Pool(1) as pool:
+    with WorkerPool(1) as pool:
         playing = pool.play([Task("tic_tac_toe", ("random", "random")), Task("tic_tac_toe", ("h_hang", "random"))])
         next(playing)
         print(*pool.processes, flush=True)

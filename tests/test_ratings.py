@@ -125,7 +125,7 @@ def test_little_to_go_by(games: list[tuple[tuple[str, ...], tuple[float, ...]]])
 
 
 def test_an_unknown_anchor_is_an_error() -> None:
-    with pytest.raises(BadParameter, match="anchor nobody: no such agent"):
+    with pytest.raises(BadParameter, match="anchor = nobody: not one of a, b"):
         rate([(("a", "b"), (1.0, -1.0))], anchor="nobody")
 
 

@@ -172,7 +172,7 @@ def test_matching_is_maximum() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"kind": "robin", "agents": 4, "seats": 2}, "kind 'robin'"),
+        ({"kind": "robin", "agents": 4, "seats": 2}, "kind = 'robin'"),
         ({"kind": "swis", "agents": 4, "seats": 2}, "did you mean 'swiss'"),
         ({"kind": "swiss", "agents": 4, "seats": 3}, "two seats, not 3"),
         ({"kind": "round_robin", "agents": 2, "seats": 3}, "needs at least 3"),
@@ -180,7 +180,7 @@ def test_matching_is_maximum() -> None:
         ({"kind": "gauntlet", "agents": 2, "seats": 2, "challengers": (0, 1)}, "0 others"),
         ({"kind": "sampled", "agents": 4, "seats": 3}, "needs tables"),
         ({"kind": "round_robin", "agents": 4, "seats": 2, "repeats": 0}, "repeats = 0"),
-        ({"kind": "round_robin", "agents": 4, "seats": 2, "seating": "some"}, "rotations or all"),
+        ({"kind": "round_robin", "agents": 4, "seats": 2, "seating": "some"}, "rotations, all"),
     ],
 )
 def test_schedules_that_cannot_be(arguments: dict[str, object], message: str) -> None:

@@ -188,7 +188,7 @@ def test_maxn_makes_room_for_chance_after_chance() -> None:
 
     def start(s: Any) -> None:
         s.ply = 0
-        s.sum = 0
+        s.total = 0
 
     def turn(s: Any) -> int:
         return -2 if s.ply > plies else 0 if s.ply == 0 else -1
@@ -205,11 +205,11 @@ def test_maxn_makes_room_for_chance_after_chance() -> None:
         return 2
 
     def play(s: Any, move: int) -> None:
-        s.sum += move
+        s.total += move
         s.ply += 1
 
     def score(s: Any, out: Any) -> None:
-        out[0] = s.sum
+        out[0] = s.total
 
     def cells(s: Any, out: Any) -> None:
         out[0] = 0
@@ -217,7 +217,7 @@ def test_maxn_makes_room_for_chance_after_chance() -> None:
 
     board, pieces = make("nim(heaps=(2,))").board, make("nim").pieces
     coins = Game(
-        state=np.dtype([("ply", "i2"), ("sum", "i2")]), board=board, pieces=pieces, seats=1, num_moves=2,
+        state=np.dtype([("ply", "i2"), ("total", "i2")]), board=board, pieces=pieces, seats=1, num_moves=2,
         num_outcomes=2, longest=plies + 1, score_range=(0.0, plies + 1.0),
         rules=(start, turn, legal, odds, play, score, cells),
     )  # fmt: skip
@@ -402,7 +402,7 @@ class Plain(Agent):
 
     deterministic = True
 
-    def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         raise AssertionError("only values are asked")
 
     def value(self, state: State) -> Vector:
@@ -521,4 +521,4 @@ def test_weighted_players_beat_chance_and_lose_to_search() -> None:
         strong = match(game, ["alphabeta(depth=3)", f"weighted('{table}')"], 20, seed=1).standings[0].total
         # A fair coin gives as much once in a thousand times. Measured over 800 games the weaker table has 81 % against
         # chance: with 100 games, four deviations above the bound, so that it holds for nearly every seed.
-        assert weak.points > 0.66 and strong.points > 0.85
+        assert weak.share > 0.66 and strong.share > 0.85

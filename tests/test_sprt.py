@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from meijin.arena.sprt import Sprt, pentanomial
 from meijin.arena.stats import bootstrap, effective_games, elo_difference, wilson
 from meijin.core.errors import BadParameter
-from meijin.core.statistics import elo, expected
+from meijin.core.statistics import Sprt, elo, expected, pentanomial
 
 # ---- Elo ----
 
@@ -178,11 +177,11 @@ def test_error_rates_are_the_nominal_ones(shape: tuple[float, ...], alpha: float
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((10, 0), "the lower one first"),
-        ((0, 0), "the lower one first"),
-        ((0, math.inf), "give two Elo differences"),
-        ((0, 10, 0), "alpha=0: give an error rate"),
-        ((0, 10, 0.05, 0.5), "beta=0.5: give an error rate"),
+        ((10, 0), "elo0 must be below elo1"),
+        ((0, 0), "elo0 must be below elo1"),
+        ((0, math.inf), "elo0 must be below elo1"),
+        ((0, 10, 0), "alpha = 0: must be an error rate"),
+        ((0, 10, 0.05, 0.5), "beta = 0.5: must be an error rate"),
     ],
 )
 def test_wrong_tests(arguments: tuple[float, ...], message: str) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from meijin.arena.database import APPLICATION
+from meijin.arena.queries import Branch
 from meijin.arena.record import GameRecord, MoveNote, Task
-from meijin.arena.store import MIGRATIONS, Branch, Store
+from meijin.arena.store import MIGRATIONS, Store
 from meijin.core.errors import BadParameter, MeijinError
 from records import RandomGames
 
@@ -106,10 +107,10 @@ def test_a_failing_source_stores_nothing(store: Store) -> None:
     [
         ({"scores": (1.0,)}, "1 scores for 2 seats"),
         ({"scores": (1.0, float("nan"))}, "not numbers"),
-        ({"ending": "boredom"}, "'boredom' is none of rules"),
+        ({"ending": "boredom"}, "'boredom' is not one of rules"),
         ({"forfeit": 2}, "no seat 2"),
         ({"moves": (3, -1)}, "moves"),
-        ({"notes": (MoveNote(),)}, "1 notes, 3 plies"),
+        ({"notes": (MoveNote(),)}, "it has 1 notes for 3 plies"),
     ],
 )
 def test_impossible_records_are_refused(store: Store, change: dict[str, object], problem: str) -> None:
@@ -229,7 +230,7 @@ def test_parts_have_versions_of_their_own(store: Store) -> None:
     store.part("fame", [first, ("ALTER TABLE fame ADD COLUMN rating REAL",)])
     with store.transaction() as db:
         db.execute("INSERT INTO fame VALUES ('a', 1500)")
-    with store.connection as db:
+    with store.use() as db:
         assert db.execute("SELECT * FROM fame").fetchall() == [("a", 1500.0)]
     with pytest.raises(MeijinError, match="fame format 2"):
         store.part("fame", [first])
@@ -270,7 +271,7 @@ def test_a_newer_version_is_left_alone(store: Store) -> None:
     with sqlite3.connect(store.path) as db:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     db.close()
-    assert f"format {len(MIGRATIONS) + 1}, this program knows formats up to {len(MIGRATIONS)}" in refused(store.path)
+    assert f"format {len(MIGRATIONS) + 1}, this version of Meijin reads up to {len(MIGRATIONS)}" in refused(store.path)
 
 
 def test_damaged_files(store: Store, tmp_path: Path) -> None:
@@ -295,7 +296,7 @@ def test_an_old_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("meijin.arena.store.MIGRATIONS", new)
     with Store(path) as store:
         assert list(store.games()) == [played(1)]
-        with store.connection as db:
+        with store.use() as db:
             assert db.execute("PRAGMA user_version").fetchone() == (len(new),)
             assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
             assert db.execute("SELECT mood FROM games").fetchall() == [(None,)]

@@ -113,7 +113,7 @@ def main() -> None:
         holds = "yes" if low > 0.5 else "reversed" if high < 0.5 else "open"
         print(
             f"| {row.claim} | {row.game} | `{row.first}` | `{row.second}` | {games} | "
-            f"{tally.wins}-{tally.draws}-{tally.losses} | {tally.points:.0%} ({low:.0%} to {high:.0%}) | "
+            f"{tally.wins}-{tally.draws}-{tally.losses} | {tally.share:.0%} ({low:.0%} to {high:.0%}) | "
             f"{holds} | {spent:.0f} s |",
             flush=True,
         )

@@ -82,7 +82,7 @@ def _kinds(factory: Callable[..., Agent]) -> dict[str, tuple[type, ...]]:
     except Exception:  # an annotation that names what is not there says nothing
         return {}
     found = {name: typing.get_args(hint) or (hint,) for name, hint in hints.items()}
-    return {name: kinds for name, kinds in found.items() if set(kinds) <= set(_WORDS)}
+    return {name: kinds for name, kinds in found.items() if all(kind in list(_WORDS) for kind in kinds)}
 
 
 def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:

@@ -21,6 +21,8 @@ Values = tuple[float, ...]
 class NPly(Agent):
     """Looks `depth` moves ahead around another agent: MaxN, or Expectimax where there is chance."""
 
+    measures = ("seconds", "depth")
+
     def __init__(self, inner: Agent, depth: int = 2):
         if not isinstance(inner, Agent):
             raise BadParameter(f"inner={inner!r}: give an agent, as in nply(heuristic, depth=2)")
@@ -49,7 +51,7 @@ class NPly(Agent):
         if self._compiled:
             yield from self._compiled.watch(state, limit, every)
             return
-        last = limit.depth or self.limit.depth or 1
+        last = limit.depth or 20
         with Pace(self, limit.seconds, every, reports=False) as pace:
             deepening = limit.seconds is not None or every < math.inf
             for depth in range(1, last + 1) if deepening else (last,):

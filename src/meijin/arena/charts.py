@@ -1,8 +1,8 @@
 """Pictures of a tournament as SVG: a heat map of the crosstable and a plot of the ratings.
 
-They stand alone as files and inside a page, follow a dark background, and say in words (title, description, a
-tooltip a mark) what the colours show. The scale runs from orange over grey to blue, which colour-blind people tell
-apart, and every cell carries its number.
+They work as files and inside a page, adapt to dark backgrounds, and say in words (title, description, one tooltip per
+mark) what the colours show. The scale runs from orange over grey to blue, which colour-blind people can tell apart, and
+every cell shows its number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from meijin.arena.standings import Line, Pair
+from meijin.arena.standings import PairResults, StandingsRow
 
 _LOW, _MIDDLE, _HIGH = (0xB3, 0x58, 0x06), (0xF0, 0xF0, 0xF0), (0x21, 0x66, 0xAC)
 
@@ -23,7 +23,7 @@ _STYLE = (
     "@media(prefers-color-scheme:dark){.meijin-chart text{fill:#e6edf3}.meijin-chart .soft{stroke:#30363d}"
     ".meijin-chart .zero{stroke:#8b949e}.meijin-chart .mark{stroke:#79b8ff}.meijin-chart .dot{fill:#79b8ff}"
     ".meijin-chart .name{stroke:#0d1117}}"
-    # The background of a cell is the same in the dark, so its number must be too.
+    # The background of a cell is the same in dark mode, so its number must be too.
     ".meijin-chart text.on-light{fill:#1f1f1f;font-size:13px}.meijin-chart text.on-dark{fill:#fff;font-size:13px}"
 )
 
@@ -49,7 +49,7 @@ def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "")
 
 
 def _wide(words: str) -> float:
-    """About how many pixels a text takes at 14 px."""
+    """Approximate width of a text at 14 px."""
     return 7.6 * len(words)
 
 
@@ -68,7 +68,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-def heat_map(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair], title: str) -> str:
+def heat_map(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResults], title: str) -> str:
     """The share of the points that the row's agent took from the column's, in percent. Columns go by number."""
     cell, gap = 46, 8
     labels = [f"{k}  {short(name, 18)}" for k, name in enumerate(names, 1)]
@@ -100,15 +100,15 @@ def heat_map(names: Sequence[str], pairs: Mapping[tuple[str, str], Pair], title:
     return _svg(left + len(names) * cell + gap, top + len(names) * cell + gap, title, describe, parts)
 
 
-def rating_plot(lines: Sequence[Line], title: str, anchor: str | None = None) -> str:
+def rating_plot(rows: Sequence[StandingsRow], title: str, anchor: str | None = None) -> str:
     """Every agent's rating as a dot on its 95 % interval, the best on top."""
-    row, wide, left = 42, 420, 24  # the name stands above its interval, so that the plot is narrow enough for a phone
-    ends = [end for line in lines for end in (line.rating.low, line.rating.high)] or [0.0]
+    row, wide, left = 42, 420, 24  # the name is above its interval, so that the plot fits a phone
+    ends = [end for line in rows for end in (line.rating.low, line.rating.high)] or [0.0]
     step = _step(max(ends) - min(ends))
     low, high = step * math.floor(min(ends) / step), step * math.ceil(max(ends) / step)
     if low == high:
         low, high = low - step, high + step
-    top, bottom = 4.0, 12 + row * len(lines)
+    top, bottom = 4.0, 12 + row * len(rows)
 
     def at(elo: float) -> float:
         return left + wide * (elo - low) / (high - low)
@@ -119,7 +119,7 @@ def rating_plot(lines: Sequence[Line], title: str, anchor: str | None = None) ->
         x, kind = at(tick), "zero" if tick == 0 else "soft"
         parts.append(f'<line x1="{x:g}" y1="{top:g}" x2="{x:g}" y2="{bottom:g}" class="{kind}"/>')
         parts.append(_text(x, bottom + 16, f"{tick:+g}" if tick else "0", "middle"))
-    for k, line in enumerate(lines):
+    for k, line in enumerate(rows):
         y, rating = top + (k + 0.68) * row, line.rating
         says = f"{line.name}: {rating.elo:+.0f}, 95 % from {rating.low:+.0f} to {rating.high:+.0f}"
         caps = "".join(f"M{at(end):.1f} {y - 5:g}v10" for end in (rating.low, rating.high))
@@ -130,12 +130,12 @@ def rating_plot(lines: Sequence[Line], title: str, anchor: str | None = None) ->
         )
     zero = f"{anchor} is 0" if anchor else "the mean is 0"
     parts.append(_text(left + wide / 2, bottom + 40, f"Elo ({zero})", "middle"))
-    describe = "; ".join(f"{line.name} {line.rating.elo:+.0f}" for line in lines)
+    describe = "; ".join(f"{line.name} {line.rating.elo:+.0f}" for line in rows)
     return _svg(wide + 2 * left, bottom + 56, title, f"Elo ratings with 95 % intervals: {describe}.", parts)
 
 
 def _step(span: float) -> float:
-    """A round distance that divides a span into at most nine parts."""
+    """A round step that divides a span into at most nine parts."""
     span = max(span, 1.0)
     unit = 10.0 ** (math.floor(math.log10(span)) - 1)
     return next(unit * part for part in (1, 2, 2.5, 5, 10, 20) if span / (unit * part) <= 9)

@@ -1,4 +1,4 @@
-"""One SQLite file of ours: made when it is not there, brought up to date when it is old, refused when it is not ours.
+"""One SQLite file: created if missing, updated if old, refused if another program made it.
 
 The file keeps a write-ahead log, so any number of processes may read while one writes; writers wait for each other.
 Every write is one transaction: a process that is killed leaves all of it or nothing.
@@ -12,12 +12,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from meijin.core.errors import MeijinError
 from meijin.core.sqlite import WAIT_SECONDS, patiently, remedy, transaction
 
-APPLICATION = 0x4D4A4752  # "MJGR" in the header of the file: it is ours
-CHECK_BYTES = 64 << 20  # files up to this size are looked through for damage when they are opened
+APPLICATION = 0x4D4A4752  # "MJGR" in the header of the file: it belongs to Meijin
+CHECK_BYTES = 64 << 20  # files up to this size are checked for damage when they are opened
 
 _MAGIC = b"SQLite format 3\0"
 
@@ -26,7 +28,7 @@ Migration = Sequence[str]
 
 
 class Database:
-    """The file and its connection. `migrations` makes the tables: version n is what the first n of them leave."""
+    """The file and its connection. Version n of the tables is what the first n of `migrations` make."""
 
     def __init__(self, path: str | Path, migrations: Sequence[Migration], *, create: bool = True):
         self.path = Path(path)
@@ -38,26 +40,32 @@ class Database:
         with self.use():
             pass
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
     @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
-        """The open file, for this thread alone; errors are told to the user."""
+        """The open file, for this thread alone; errors of SQLite become `MeijinError`."""
         with self._lock:
             try:
                 if self._connection is None or self._owner != os.getpid():
                     self._connection = self._open()
                     self._owner = os.getpid()
                 yield self._connection
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own messages quote damaged texts
                 raise MeijinError(f"games database '{self.path}': {error}; {remedy(error)}") from error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written inside is kept, or none of it; one writer at a time, from the first statement on."""
+        """Everything written inside is kept, or nothing; there is one writer at a time."""
         with self.use() as db, transaction(db):
             yield db
 
     def part(self, name: str, migrations: Sequence[Migration]) -> None:
-        """Make or update tables that another module keeps in the same file, with a version of their own."""
+        """Create or update the tables of another module in the same file, which have their own version."""
         with self.use() as db:
             question = "SELECT version FROM parts WHERE name = ?"
             found = db.execute(question, (name,)).fetchone()
@@ -88,7 +96,7 @@ class Database:
                 patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
             if self._version(db) < len(self._migrations):
                 with transaction(db):
-                    version = self._version(db)  # nobody else was faster
+                    version = self._version(db)  # another process may have been faster
                     if version == 0:
                         db.execute(f"PRAGMA application_id = {APPLICATION}")
                         db.execute("CREATE TABLE parts (name TEXT PRIMARY KEY, version INTEGER NOT NULL)")
@@ -102,9 +110,9 @@ class Database:
         return db
 
     def _known(self) -> bool:
-        """Whether the file is a database of ours; False when nothing was ever written to it, an error when it is not.
+        """Whether the file is a database of Meijin; False if nothing was ever written to it, else an error.
 
-        It is opened only to read, so that what is not ours or is damaged stays as it is.
+        It is opened read-only, so that files of other programs and damaged files stay as they are.
         """
         if self.path.is_dir():
             raise MeijinError(f"'{self.path}' is a folder; give the path of a file in it")
@@ -117,12 +125,12 @@ class Database:
             seen = self._traces()
             try:
                 return self._looks_known(logged=seen[0])
-            except sqlite3.DatabaseError:
-                if self._traces() == seen:  # else somebody was writing, and what was read was of two moments
+            except (sqlite3.DatabaseError, UnicodeDecodeError):
+                if self._traces() == seen:  # else another process wrote meanwhile
                     raise
 
     def _traces(self) -> tuple[bool, int, int]:
-        """What changes when somebody uses the file: whether it has a log beside it, its size and its time."""
+        """What changes when the file is used: whether there is a log beside it, its size and its time."""
         stat = self.path.stat()
         return Path(f"{self.path}-wal").exists(), stat.st_size, stat.st_mtime_ns
 
@@ -130,7 +138,7 @@ class Database:
         # Without a log beside it the file is complete in itself; SQLite would make one only to read it.
         uri = f"{self.path.absolute().as_uri()}?mode=ro{'' if logged else '&immutable=1'}"
         with closing(sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)) as db:
-            db.execute("BEGIN")  # so that all it reads is of one moment, while others may be making the file
+            db.execute("BEGIN")  # one snapshot, while other processes may be creating the file
             known = self._version(db) > 0
             if known and self.path.stat().st_size <= CHECK_BYTES:
                 problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -139,21 +147,21 @@ class Database:
             return known
 
     def _version(self, db: sqlite3.Connection) -> int:
-        """The version of the tables, 0 when there are none; raises when what is there is not ours to use."""
+        """The version of the tables, 0 if there are none; raises for databases of other programs."""
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:
             (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if tables or application or version:
-                raise MeijinError(f"'{self.path}' is a database of another program, not of games; give another path")
+                raise MeijinError(f"'{self.path}' is a database of another program; give another path")
         if version > len(self._migrations):
             raise self._newer(version, len(self._migrations))
         return int(version)
 
     def _newer(self, version: int, known: int, what: str = "") -> MeijinError:
         return MeijinError(
-            f"games database '{self.path}' has {what}format {version}, this program knows formats up to {known}; "
-            "use the newer program that wrote it, or give another path"
+            f"games database '{self.path}' has {what}format {version}, this version of Meijin reads up to {known}; "
+            "use the newer version that wrote it, or give another path"
         )
 
 

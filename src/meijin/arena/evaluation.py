@@ -1,4 +1,4 @@
-"""What an evaluation is, who makes one, and when training has reached its goal."""
+"""What an evaluation is, how evaluators are made, and when training has reached its goal."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
 from meijin.arena.play import described, enter
 from meijin.arena.stats import Interval
+from meijin.core import config
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
 from meijin.core.registry import Registry
-from meijin.core.rng import stream
 from meijin.core.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What an evaluator found."""
+class EvaluationResult:
+    """What an evaluator measured."""
 
     name: str  # the evaluator's expression
     game: str
@@ -34,33 +34,33 @@ class Evaluation:
     value: float
     interval: Interval  # 95 %
     games: int  # or positions
-    unit: str = "share"  # "share": of points, positions or games, from 0 to 1; "score": in the game's own
+    unit: str = "share"  # "share" of points, positions or games, from 0 to 1; or "score", the game's own
     goal: float | None = None
     seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)  # plain JSON
 
     @property
     def reached(self) -> bool | None:
-        """Whether the goal is reached; None without one."""
+        """Whether the goal is reached; None if there is none."""
         return None if self.goal is None else self.value >= self.goal
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class EvaluationJob:
     """Who is evaluated, and how."""
 
     game: Game
     agent: str  # expression
     seed: int = 0
-    limit: Limit = field(default_factory=Limit)  # of the agent; opponents have their own
+    limit: Limit = field(default_factory=Limit)  # for the agent; opponents have their own
     workers: int = 0  # processes that play
-    step: Callable[[int, int], None] = lambda done, total: None  # told after each game or position
+    step: Callable[[int, int], None] = lambda done, total: None  # called after each game or position
 
     def made(self) -> Agent:
         return enter(self.agent, self.game, self.seed)
 
     def moved(self, agent: Agent, state: State) -> State:
-        """The position after the agent's move; what it does wrong is an error that names it."""
+        """The position after the agent's move; an error of the agent names it."""
         try:
             return state.copy().play(agent.act(state.copy(), self.limit))
         except RuleError:
@@ -71,7 +71,7 @@ class Trial:
             raise MeijinError(f"{self.agent}: failed with {described(error)}") from error
 
     def play(self, names: Sequence[str], games: int, **options: Any) -> MatchResult:
-        """A match of these agents, the first of which is the one evaluated."""
+        """A match of these agents; the first is the one evaluated."""
         done = itertools.count(1)
         limits = (self.limit, *(Limit() for _ in names[1:]))
         return match(
@@ -81,18 +81,21 @@ class Trial:
 
 
 class Evaluator(ABC):
-    """One way to evaluate agents. `name` is the expression that makes it again."""
+    """One way to evaluate agents. `name` is the expression that makes it again. Dataclasses check their fields."""
 
     name: str = "evaluator"
     goal: float | None = None
 
+    def __post_init__(self) -> None:
+        config.check(self, self.name)
+
     def unfit(self, game: Game) -> str | None:
-        """Why it cannot be used in that game; None when it can."""
+        """Why it cannot be used in a game; None if it can."""
         return None
 
     @abstractmethod
-    def measure(self, trial: Trial) -> Evaluation:
-        """Evaluate the agent; `evaluate` fills in what all evaluations have in common."""
+    def measure(self, job: EvaluationJob) -> EvaluationResult:
+        """Evaluate the agent; `evaluate` fills in what all results have in common."""
 
 
 evaluators: Registry[Evaluator] = Registry("evaluator", "meijin.evaluators")
@@ -115,19 +118,19 @@ def evaluate(
     limit: Limit = Limit(),  # noqa: B008 - frozen
     workers: int = 0,
     step: Callable[[int, int], None] = lambda done, total: None,
-) -> Evaluation:
-    """Evaluate an agent, named or at hand; one at hand, such as a net in training, plays in this process.
+) -> EvaluationResult:
+    """Evaluate an agent, given as an expression or as an object. An object, such as a net in training, plays here.
 
-    Equal arguments give equal evaluations, whatever the number of workers, unless a clock decides.
+    Equal arguments give equal results, whatever the number of workers, unless a clock decides.
     """
     game = make(game) if isinstance(game, str) else game
     by = evaluator(by) if isinstance(by, str) else by
     if why := by.unfit(game):
         raise BadParameter(f"{by.name} does not fit {game}: {why}")
     with _named(agent) as name:
-        enter(name, game)  # finds mistakes before any game
+        enter(name, game)  # finds mistakes before the first game
         began = time.perf_counter()
-        found = by.measure(Trial(game, name, seed, limit, workers if isinstance(agent, str) else 0, step))
+        found = by.measure(EvaluationJob(game, name, seed, limit, workers if isinstance(agent, str) else 0, step))
     return replace(
         found,
         name=by.name,
@@ -139,7 +142,7 @@ def evaluate(
 
 @contextmanager
 def _named(agent: str | Agent) -> Iterator[str]:
-    """An expression for the agent, inside the block."""
+    """An expression that stands for the agent inside the block."""
     if isinstance(agent, str):
         yield agent
         return
@@ -150,24 +153,26 @@ def _named(agent: str | Agent) -> Iterator[str]:
         yield expression
     finally:
         del agents._entries[expression]
-        agent.name = name  # `build` calls agents as they are named
+        agent.name = name  # `build` renamed it
 
 
 class Goal:
     """Counts how often in a row every evaluation with a goal reached it; done after `times` times.
 
-    `streak` is all there is to remember when training is interrupted.
+    `streak` is the only thing to save when training is interrupted.
     """
 
     def __init__(self, times: int = 1, streak: int = 0):
-        self.times, self.streak = at_least_one("times", times), streak
+        if times < 1:
+            raise BadParameter(f"times = {times}: must be at least 1")
+        self.times, self.streak = times, streak
 
     @property
     def done(self) -> bool:
         return self.streak >= self.times
 
-    def update(self, *found: Evaluation) -> bool:
-        """Take in the evaluations made at one moment; returns whether the goal is reached for good."""
+    def update(self, *found: EvaluationResult) -> bool:
+        """Take in the evaluations of one moment; returns whether the goal is reached for good."""
         goals = [evaluation.reached for evaluation in found if evaluation.reached is not None]
         self.streak = self.streak + 1 if goals and all(goals) else 0
         return self.done
@@ -176,31 +181,7 @@ class Goal:
 # ---- parts of evaluators ----
 
 
-def evaluation(
-    trial: Trial, value: float, interval: Interval, games: int, details: dict[str, Any], unit: str = "share"
-) -> Evaluation:
-    return Evaluation("", str(trial.game), "", value, interval, games, unit, details=details)
-
-
-def agent_name(what: str, named: Any) -> str:
-    if not isinstance(named, Call | str):
-        raise BadParameter(f"{what}={named!r}: name an agent, such as random or mcts(simulations=500)")
-    return str(parse(named) if isinstance(named, str) else named)
-
-
-def at_least_one(what: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadParameter(f"{what}={value!r}: give a whole number, 1 or more")
-    return value
-
-
-def goal_value(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise BadParameter(f"goal={value!r}: give the value that is good enough, such as 0.9")
-    return float(value)
-
-
-def seed_of(seed: int, number: int) -> int:
-    return int(stream(seed, number)[0]) >> 1
+def measured(
+    job: EvaluationJob, value: float, interval: Interval, games: int, details: dict[str, Any], unit: str = "share"
+) -> EvaluationResult:
+    return EvaluationResult("", str(job.game), "", value, interval, games, unit, details=details)

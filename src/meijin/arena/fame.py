@@ -1,23 +1,24 @@
-"""The hall of fame: named agents and their ratings over many tournaments, apart for each game with its parameters.
+"""The hall of fame: named agents and their ratings over many tournaments, separate for each game and its parameters.
 
-Every tournament is one Glicko-2 rating period of each of its games. What is kept are its results, pair by pair; the
-ratings follow from those of all tournaments in the order they came, so that one can be taken out again, and entering
-one twice changes nothing.
+Every tournament is one Glicko-2 rating period for each of its games. The file keeps results by pairs of agents; the
+ratings follow from all tournaments in the order they were added. So a tournament can be removed again, and adding one
+twice changes nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Annotated, NamedTuple
 
-from meijin.arena.database import Migration
+import msgspec
+from msgspec import Meta
+
+from meijin.arena.database import Database, Migration
 from meijin.arena.ratings import Glicko, Outcome, outcomes, rating_period
-from meijin.arena.store import Store
+from meijin.arena.store import MIGRATIONS as GAMES
 from meijin.arena.tournament import Tournament
 from meijin.core.errors import MeijinError, UnknownName, suggest
 from meijin.core.folders import data_folder
@@ -35,6 +36,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             played TEXT NOT NULL,
             UNIQUE (digest, game))""",  # results: JSON [[agent, other, points, games], ...]; played: {agent: games}
     ),
+    ("UPDATE fame_agents SET definition = replace(definition, ' a move)', ' per move)')",),
 )
 
 
@@ -52,7 +54,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """One tournament as an agent of the hall saw it."""
+    """One tournament from the point of view of an agent."""
 
     tournament: str
     added: str  # UTC, ISO 8601
@@ -62,64 +64,67 @@ class Period:
     games: float  # as the rating counts them: a game of N agents is 2/N of one against each
 
 
-class Fame:
-    """The hall of fame of a file, which is made if there is none (`create=False`: an error then)."""
+_Amount = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class _Row(NamedTuple):
+    """The results of one game in one tournament."""
+
+    id: int
+    tournament: str
+    added: str
+    game: str
+    results: list[tuple[str, str, _Amount, _Amount]]  # agent, other, points, games
+    played: dict[str, int]  # agent -> games
+
+    @property
+    def outcomes(self) -> list[Outcome[str]]:
+        return [Outcome(*result) for result in self.results]
+
+
+class Fame(Database):
+    """The hall of fame of a file, which is created if it does not exist (`create=False`: that is an error)."""
 
     def __init__(self, path: str | Path | None = None, *, create: bool = True):
-        self.path = data_folder() / "fame.db" if path is None else Path(path)
+        file = data_folder() / "fame.db" if path is None else Path(path)
         if path is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not create and not self.path.exists():
-            raise MeijinError(f"there is no hall of fame '{self.path}'; enter a tournament with meijin fame add")
-        self._store = Store(self.path, create=create)
-        self._store.part("fame", MIGRATIONS)
-
-    def __enter__(self) -> Fame:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._store.close()
+            file.parent.mkdir(parents=True, exist_ok=True)
+        if not create and not file.exists():
+            raise MeijinError(f"there is no hall of fame '{file}'; add a tournament with meijin fame add")
+        super().__init__(file, GAMES, create=create)
+        self.part("fame", MIGRATIONS)
 
     # ---- writing ----
 
     def add(self, tournament: Tournament) -> list[str]:
-        """Enter a finished tournament; returns the games in which that changed anything.
+        """Add a finished tournament; returns the games in which that changed anything.
 
-        One that is in already is passed over; if it has been prolonged since, its new results take the old place.
+        A tournament that is in already changes nothing; if it has more rounds now, its new results replace the old.
         """
+        plan = tournament.plan
         if tournament.played < tournament.total:
             raise MeijinError(
-                f"tournament '{tournament.plan.name}' has {tournament.played} of {tournament.total} games; "
-                "finish it first, then enter it"
+                f"tournament '{plan.name}' has {tournament.played} of {tournament.total} games; finish it first"
             )
-        plan = tournament.plan
         changed: list[str] = []
-        definitions = dict(tournament.summary().agents)
-        with self._store.transaction() as db:
-            for name, definition in definitions.items():
+        with self.transaction() as db:
+            for name, definition in tournament.summary().agents:
                 known = db.execute("SELECT definition FROM fame_agents WHERE name = ?", (name,)).fetchone()
                 if known is None:
                     db.execute("INSERT INTO fame_agents VALUES (?, ?)", (name, definition))
                 elif known[0] != definition:
                     raise MeijinError(
-                        f"the hall of fame knows '{name}' as {known[0]}, and this tournament has {definition} under "
-                        "that name; give one of them another name"
+                        f"the hall of fame knows '{name}' as {known[0]}, but in this tournament it is {definition}; "
+                        "rename one of them"
                     )
             for table in tournament.tables():
-                found = [
-                    [r.agent, r.other, r.points, r.games]
-                    for r in outcomes((agents, scores) for _, agents, scores in table.contests)
-                ]
-                played = {line.name: line.tally.games for line in table.lines}
-                results, games = json.dumps(sorted(found)), json.dumps(played, sort_keys=True)
-                key = (plan.digest, table.game)
+                found = outcomes((agents, scores) for _, agents, scores in table.contests)
+                results = json.dumps(sorted([r.agent, r.other, r.points, r.games] for r in found))
+                played = json.dumps({row.name: row.tally.games for row in table.rows}, sort_keys=True)
                 old = db.execute(
-                    "SELECT results, played FROM fame_periods WHERE digest = ? AND game = ?", key
+                    "SELECT results, played FROM fame_periods WHERE digest = ? AND game = ?", (plan.digest, table.game)
                 ).fetchone()
-                if old == (results, games):
+                if old == (results, played):
                     continue
                 changed.append(table.game)
                 now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -127,63 +132,61 @@ class Fame:
                     "INSERT INTO fame_periods (tournament, digest, game, added, results, played) "
                     "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (digest, game) DO UPDATE "
                     "SET results = excluded.results, played = excluded.played",
-                    (plan.name, plan.digest, table.game, now, results, games),
+                    (plan.name, plan.digest, table.game, now, results, played),
                 )
         return changed
 
     def remove(self, name: str) -> str:
-        """Take out a tournament with its results, or an agent with all it played; says which of them it was."""
-        with self._store.transaction() as db:
+        """Remove a tournament and its results, or an agent and all its games; says which of the two it was."""
+        with self.transaction() as db:
             if db.execute("DELETE FROM fame_periods WHERE tournament = ?", (name,)).rowcount:
                 kind = "tournament"
             elif db.execute("DELETE FROM fame_agents WHERE name = ?", (name,)).rowcount:
                 kind = "agent"
-                for id_, results, played in db.execute("SELECT id, results, played FROM fame_periods").fetchall():
-                    left = [row for row in json.loads(results) if name not in row[:2]]
-                    games = {agent: count for agent, count in json.loads(played).items() if agent != name}
+                for row in self._rows():
+                    results = json.dumps([result for result in row.results if name not in result[:2]])
+                    played = {agent: games for agent, games in row.played.items() if agent != name}
                     db.execute(
                         "UPDATE fame_periods SET results = ?, played = ? WHERE id = ?",
-                        (json.dumps(left), json.dumps(games, sort_keys=True), id_),
+                        (results, json.dumps(played, sort_keys=True), row.id),
                     )
             else:
                 raise self._unknown(name)
-            # Whoever is left without a game is no longer in the hall.
-            left_over = {agent for (played,) in db.execute("SELECT played FROM fame_periods")
-                         for agent in json.loads(played)}  # fmt: skip
-            for (agent,) in db.execute("SELECT name FROM fame_agents").fetchall():
-                if agent not in left_over:
-                    db.execute("DELETE FROM fame_agents WHERE name = ?", (agent,))
+            # Agents without a game are no longer in the hall.
+            playing = {agent for row in self._rows() for agent in row.played}
+            for agent in set(self._definitions()) - playing:
+                db.execute("DELETE FROM fame_agents WHERE name = ?", (agent,))
         return kind
 
     # ---- reading ----
 
     def games(self) -> list[str]:
         """The games in which there are ratings."""
-        return sorted({row[2] for row in self._periods()})
+        return sorted({row.game for row in self._rows()})
 
     def tournaments(self) -> list[str]:
-        """The tournaments that are in, in the order they came."""
-        return list(dict.fromkeys(row[0] for row in self._periods()))
+        """The tournaments, in the order they were added."""
+        return list(dict.fromkeys(row.tournament for row in self._rows()))
 
     def places(self, game: str | None = None) -> list[Place]:
         """The rating list of a game, or those of all games, each best first."""
-        definitions, periods = self._definitions(), self._periods()
+        definitions, rows = self._definitions(), self._rows()
+        known = sorted({row.game for row in rows})
+        if game is not None and game not in known:
+            near = suggest(game, known) or f"; there are ratings in {', '.join(known) or 'no game yet'}"
+            raise UnknownName(f"the hall of fame has no ratings in '{game}'{near}")
         found: list[Place] = []
-        for each in [game] if game is not None else sorted({row[2] for row in periods}):
-            mine = [row for row in periods if row[2] == each]
-            if not mine:
-                known = sorted({row[2] for row in periods})
-                near = suggest(str(each), known) or f"; there are some in {', '.join(known) or 'no game yet'}"
-                raise UnknownName(f"the hall of fame has no ratings in '{each}'{near}")
+        for each in known if game is None else [game]:
+            mine = [row for row in rows if row.game == each]
             ratings: dict[str, Glicko] = {}
-            for _, _, _, results, _ in mine:
-                ratings = rating_period(ratings, results)
+            for row in mine:
+                ratings = rating_period(ratings, row.outcomes)
             here = [
                 Place(
                     each, name, definitions.get(name, ""), ratings.get(name, Glicko()),
-                    sum(played.get(name, 0) for *_, played in mine), sum(name in played for *_, played in mine),
+                    sum(row.played.get(name, 0) for row in mine), sum(name in row.played for row in mine),
                 )
-                for name in dict.fromkeys(name for *_, played in mine for name in played)
+                for name in dict.fromkeys(name for row in mine for name in row.played)
             ]  # fmt: skip
             found += sorted(here, key=lambda place: (-place.rating.rating, place.name))
         return found
@@ -194,27 +197,31 @@ class Fame:
             raise self._unknown(name)
         found: list[Period] = []
         ratings: dict[str, dict[str, Glicko]] = {}
-        for tournament, added, game, results, played in self._periods():
-            ratings[game] = rating_period(ratings.get(game, {}), results)
-            if name in played:
-                mine = [r for r in results if r.agent == name]
+        for row in self._rows():
+            ratings[row.game] = rating_period(ratings.get(row.game, {}), row.outcomes)
+            if name in row.played:
+                mine = [outcome for outcome in row.outcomes if outcome.agent == name]
                 points, games = sum(r.points for r in mine), sum(r.games for r in mine)
-                found.append(Period(tournament, added, game, ratings[game].get(name, Glicko()), points, games))
+                rating = ratings[row.game].get(name, Glicko())
+                found.append(Period(row.tournament, row.added, row.game, rating, points, games))
         return found
 
     def _definitions(self) -> dict[str, str]:
-        with self._store.connection as db:
-            return dict(db.execute("SELECT name, definition FROM fame_agents").fetchall())
+        with self.use() as db:
+            return dict(db.execute("SELECT name, definition FROM fame_agents WHERE typeof(name) = 'text'").fetchall())
 
-    def _periods(self) -> list[tuple[str, str, str, Sequence[Outcome[str]], dict[str, int]]]:
-        with self._store.connection as db:
-            rows: list[Any] = db.execute(
-                "SELECT tournament, added, game, results, played FROM fame_periods ORDER BY id"
+    def _rows(self) -> list[_Row]:
+        with self.use() as db:
+            rows = db.execute(
+                "SELECT id, tournament, added, game, results, played FROM fame_periods ORDER BY id"
             ).fetchall()
-        return [
-            (tournament, added, game, [Outcome(*row) for row in json.loads(results)], json.loads(played))
-            for tournament, added, game, results, played in rows
-        ]
+        try:
+            return [
+                msgspec.convert((*row, msgspec.json.decode(results), msgspec.json.decode(played)), _Row)
+                for *row, results, played in rows
+            ]
+        except (msgspec.MsgspecError, TypeError, RecursionError) as error:
+            raise MeijinError(f"hall of fame '{self.path}' cannot be read ({error}); the file is damaged") from None
 
     def _unknown(self, name: str) -> UnknownName:
         near = suggest(name, [*self._definitions(), *self.tournaments()])

@@ -1,10 +1,10 @@
-"""How a game may end before its rules end it: by a cap, by agreement of the agents, or by a solver that knows.
+"""Ways to end a game before its rules do: a cap on its length, agreement of the agents, or a solver.
 
-Each judge has an expression, as command lines and tournament files name it:
+Each judge has an expression for command lines and tournament files:
 
-    cap(200)                a draw after 200 plies; cap(200, score=True): the scores as they stand
+    cap(200)                a draw after 200 plies; cap(200, score=True): the scores at that point
     agree(0.9, plies=8)     a win when every agent that moved in the last 8 plies gave one seat 90 % of the way from the
-                            middle to the best score; agree(0.9, draw=0.02) also calls a draw that all of them see
+                            middle to the best score; agree(0.9, draw=0.02) also ends games that all of them see drawn
     perfect                 the exact value, as soon as a solver of the game finds it; perfect(after=20, seconds=1)
 """
 
@@ -14,8 +14,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
+from msgspec import Meta
+
+from meijin.core import config
 from meijin.core.agent import Limit
 from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
@@ -26,19 +29,21 @@ from meijin.search.solvers import Solver, solver_for, unsolved
 
 Scores = tuple[float, ...]
 
-NOTES = ("none", "times", "analyses")
-ROUNDING = 1e-9  # of a value that is scaled
+Notes = Literal["none", "times", "analyses"]
+NOTES: tuple[str, ...] = get_args(Notes)
+Seconds = Annotated[float, Meta(gt=0)]
+ROUNDING = 1e-9  # tolerance for scaled values
 
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Ends a game of so many plies, the opening and chance outcomes included."""
+    """Ends a game after a number of plies, including the opening and chance outcomes."""
 
-    plies: int
-    score: bool = False  # by the scores as they stand; else it is a draw, where there is more than one seat
+    plies: Annotated[int, Meta(ge=1)]
+    score: bool = False  # with the scores at that point; else it is a draw, except in a game for one
 
     def __post_init__(self) -> None:
-        _whole("cap", "plies", self.plies, 1)
+        config.check(self, "cap")
 
     def unfit(self, game: Game) -> str | None:
         return None
@@ -51,20 +56,18 @@ class Cap:
 class Agreement:
     """Ends a game that every agent sees as won by the same seat, or as drawn, for some plies in a row.
 
-    Agents say their values in `analyse`, so a match with this rule plays the best move of an analysis; without it the
-    quicker `act` is asked. Plies in which an agent gives no value break the row.
+    Values come from `analyse`, so with this rule agents play the best move of an analysis; without it they are asked
+    by the quicker `act`. Plies in which an agent gives no value break the row.
     """
 
-    threshold: float = 0.9  # of the way from the middle to the best score
-    plies: int = 8  # moves in a row; every seat must be among their movers
-    draw: float | None = None  # as near to the middle as this is a draw; None: draws are played out
+    threshold: Annotated[float, Meta(gt=0, le=1)] = 0.9  # of the way from the middle to the best score
+    plies: Annotated[int, Meta(ge=1)] = 8  # moves in a row; every seat must have made one of them
+    draw: Annotated[float, Meta(ge=0)] | None = None  # values this close to the middle are a draw; None: play on
 
     def __post_init__(self) -> None:
-        if not _number(self.threshold) or not 0 < self.threshold <= 1:
-            raise BadParameter(f"agree: threshold={self.threshold!r}: give a share from 0 to 1, such as 0.9")
-        if self.draw is not None and (not _number(self.draw) or not 0 <= self.draw < self.threshold):
-            raise BadParameter(f"agree: draw={self.draw!r}: give a share below the threshold, such as 0.02")
-        _whole("agree", "plies", self.plies, 1)
+        config.check(self, "agree")
+        if self.draw is not None and self.draw >= self.threshold:
+            raise BadParameter(f"agree: draw = {self.draw}: must be below the threshold, {self.threshold}")
 
     def unfit(self, game: Game) -> str | None:
         if game.seats < 2:
@@ -72,7 +75,7 @@ class Agreement:
         return None if game.bounded else "agreement needs a game whose scores have bounds"
 
     def ruling(self, game: Game, views: Sequence[tuple[int, Scores]]) -> tuple[Scores, str] | None:
-        """The scores and the reason, by the latest (mover, value) of every ply; None: play on."""
+        """Scores and reason, from the (mover, value) of every ply so far; None: play on."""
         last = views[-self.plies :]
         if len(last) < self.plies or len({mover for mover, _ in last}) < game.seats:
             return None
@@ -90,63 +93,56 @@ class Agreement:
 class PerfectJudge:
     """Ends a game with its exact value under best play, once a solver of the game finds it.
 
-    With `seconds` that may depend on the speed of the machine; without, a solver takes what time it needs.
+    With `seconds` the result may depend on the speed of the machine; without, the solver takes as long as it needs.
     """
 
-    after: int = 0  # plies, the opening included; the agents make at least one move in any case
-    seconds: float | None = None  # for one position
+    after: Annotated[int, Meta(ge=0)] = 0  # plies, including the opening; the agents make at least one move in any case
+    seconds: Seconds | None = None  # for one position
 
     def __post_init__(self) -> None:
-        _whole("perfect", "after", self.after, 0)
-        if self.seconds is not None and (not _number(self.seconds) or not self.seconds > 0):
-            raise BadParameter(f"perfect: seconds={self.seconds!r}: give a time above zero, or leave it out")
+        config.check(self, "perfect")
 
     def unfit(self, game: Game) -> str | None:
         return unsolved(game)
 
     def ruling(self, state: State) -> tuple[Scores, str] | None:
-        """The exact scores, or None where the solver cannot tell in time."""
+        """The exact scores, or None if the solver does not find them in time."""
         try:
             found = _solver(state.game).analyse(state, Limit(seconds=self.seconds))
         except RuleError:
             raise
-        except MeijinError:  # out of reach yet, or out of time
+        except MeijinError:  # out of reach, or out of time
             return None
         if not found.proven or found.value is None:
             return None
-        return tuple(float(v) for v in found.value), "the value is known"
+        return tuple(float(v) for v in found.value), "solved"
 
 
 @lru_cache(maxsize=4)
 def _solver(game: Game) -> Solver:
-    """What a solver keeps makes it quicker, and its values are exact whatever it has seen."""
+    """Kept between games: a solver gets quicker, and its values are exact whatever it has seen."""
     return solver_for(game)
 
 
 @dataclass(frozen=True, slots=True)
 class PlayRules:
-    """How games are played that is not in their rules; the same for all games of a match."""
+    """What the rules of a game leave open; the same for all games of a match."""
 
     cap: Cap | None = None
     agreement: Agreement | None = None
     perfect: PerfectJudge | None = None
-    patience: float | None = 300.0  # seconds a move may take, else its agent forfeits; None: for ever
-    settle: float = 10.0  # seconds more to make an agent and for its first move in a process: imports, nets, tables
-    notes: str = "none"  # what is kept of every ply: "none", "times" or "analyses"
+    move_timeout: Seconds | None = 300.0  # after which an agent that has not moved forfeits; None: never
+    startup_grace: Annotated[float, Meta(ge=0)] = 10.0  # seconds more to make an agent and for its first move
+    notes: Notes = "none"  # what is kept of every ply
 
     def __post_init__(self) -> None:
-        if self.patience is not None and (not _number(self.patience) or not self.patience > 0):
-            raise BadParameter(f"patience={self.patience!r}: give the seconds a move may take, above zero")
-        if not _number(self.settle) or not 0 <= self.settle < math.inf:
-            raise BadParameter(f"settle={self.settle!r}: give seconds, 0 or more")
-        if self.notes not in NOTES:
-            raise BadParameter(f"notes={self.notes!r}: choose from {', '.join(NOTES)}")
+        config.check(self, "rules")
 
     def check(self, game: Game) -> None:
-        """Raise where a judge cannot judge the game."""
+        """Raise if a judge does not fit the game."""
         for judge in (self.cap, self.agreement, self.perfect):
             if judge is not None and (why := judge.unfit(game)):
-                raise BadParameter(f"{game} cannot be judged so: {why}")
+                raise BadParameter(f"{game}: {why}")
 
 
 judges: Registry[Cap | Agreement | PerfectJudge] = Registry("judge", "meijin.judges")
@@ -158,22 +154,22 @@ _FIELDS: dict[type, str] = {Cap: "cap", Agreement: "agreement", PerfectJudge: "p
 
 
 def play_rules(names: Iterable[str | Call] = (), **others: Any) -> PlayRules:
-    """Rules with the judges of these expressions, as in `play_rules(["cap(200)", "perfect"], patience=5)`."""
+    """Rules with the judges of these expressions, as in `play_rules(["cap(200)", "perfect"], move_timeout=5)`."""
     found: dict[str, Any] = {}
     for name in names:
         call = parse(name) if isinstance(name, str) else name
         judge = judges.make(call)
         if (field := _FIELDS[type(judge)]) in found:
-            raise BadParameter(f"{call}: one judge of this kind is enough")
+            raise BadParameter(f"{call}: there can be only one judge of this kind")
         found[field] = judge
     return PlayRules(**found, **others)
 
 
-# ---- scores that no rule of the game gives ----
+# ---- scores that do not come from the rules ----
 
 
 def drawn(game: Game) -> Scores:
-    """A draw: 0 for all where scores have a sign, else the middle of their range."""
+    """A draw: 0 for all if scores can be negative and positive, else the middle of their range."""
     low, high = game.score_range
     level = 0.0 if low < 0 < high or not game.bounded else (low + high) / 2
     return (level,) * game.seats
@@ -189,7 +185,7 @@ def won(game: Game, seat: int) -> Scores:
 def forfeited(game: Game, seat: int) -> Scores:
     """A seat forfeits: it gets the worst score, and the others share the best.
 
-    In a game for one, the worst score is the lowest there is, or -1 where there is none.
+    In a game for one, the worst score is the lowest possible, or -1 if there is no lowest.
     """
     low, high = _ends(game)
     rest = high / max(1, game.seats - 1) if low <= 0 < high else high
@@ -201,12 +197,3 @@ def _ends(game: Game) -> tuple[float, float]:
     low, high = game.score_range
     low = low if math.isfinite(low) else -1.0 if high > -1 else high - 1
     return low, (high if math.isfinite(high) else max(1.0, low + 1))
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
-
-
-def _whole(judge: str, name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadParameter(f"{judge}: {name}={value!r}: give a whole number, {least} or more")

@@ -1,4 +1,4 @@
-"""A match: the same agents play a game again and again with the seats rotated.
+"""A match: the same agents play many games with rotated seats.
 
 result = match("connect_four", ["mcts(simulations=200)", "mcts(simulations=100)"], 400, workers=2)
 result.standings[0].total.points, result.elo
@@ -6,7 +6,6 @@ result.standings[0].total.points, result.elo
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -16,21 +15,20 @@ from meijin.arena.judges import PlayRules
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.play import enter
 from meijin.arena.pool import play_tasks
-from meijin.arena.record import GameRecord, Task
-from meijin.arena.sprt import Sprt, SprtProgress, pentanomial
+from meijin.arena.record import GameRecord, Task, derive
 from meijin.arena.stats import EloDifference, Tally, elo_difference, result
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
-from meijin.core.rng import stream
+from meijin.core.statistics import Sprt, SprtProgress, pentanomial
 
 PAIR = 2
 
 
 @dataclass(slots=True)
-class Standing:
-    """One agent of a match: its results in all and by seat."""
+class MatchStanding:
+    """The results of one agent, in all and by seat."""
 
     name: str
     total: Tally
@@ -40,25 +38,25 @@ class Standing:
 
 @dataclass(slots=True)
 class MatchResult:
-    """What a match has shown so far."""
+    """The results of a match so far."""
 
     game: Game
-    standings: tuple[Standing, ...]
-    openings: str  # the source of its openings
-    games: int = 0  # of a game for one seat: of each agent
+    standings: tuple[MatchStanding, ...]
+    openings: str  # the expression of their source
+    games: int = 0  # in a game for one: by each agent
     plies: int = 0
     endings: Counter[str] = field(default_factory=Counter)  # how games ended, see `record.ENDINGS`
-    forfeits: Counter[str] = field(default_factory=Counter)  # agent and reason -> how often
-    pairs: list[list[float]] = field(default_factory=list)  # results of the first of two agents, opening by opening
+    forfeits: Counter[str] = field(default_factory=Counter)  # agent and reason -> number of games
+    pairs: list[list[float]] = field(default_factory=list)  # results of the first of two agents, by opening
     sprt: SprtProgress | None = None
 
     @property
     def elo(self) -> EloDifference | None:
-        """How much stronger the first agent is than the second, where there are two seats."""
+        """How much stronger the first agent is than the second; None unless there are two seats."""
         return elo_difference(self.pairs) if self.game.seats == PAIR and self.pairs else None
 
     def add(self, record: GameRecord) -> None:
-        """Count a game; those of one opening come one after the other."""
+        """Count a game; the games of one opening follow each other."""
         self.endings[record.ending] += 1
         self.plies += record.plies
         order = seating(self.game, len(self.standings), record.task.number)
@@ -79,7 +77,7 @@ class MatchResult:
 
 
 def seating(game: Game, players: int, number: int) -> tuple[int, ...]:
-    """[seat] -> player in game `number` of a match. In a game for one the players take turns."""
+    """[seat] -> player in game `number` of a match. In a game for one, the players take turns."""
     turn = number % players
     return (turn,) if game.seats == 1 else tuple((seat + turn) % players for seat in range(game.seats))
 
@@ -93,7 +91,7 @@ def match_tasks(
     source: Openings | None = None,
     event: str = "",
 ) -> Iterator[Task]:
-    """The games of a match: every rotation of the seats plays an opening with equal chances before the next comes."""
+    """The games of a match: every rotation of the seats plays an opening, with equal luck, before the next one."""
     source = source or openings("none")
     line: tuple[int, ...] = ()
     for number in range(games * len(names) if game.seats == 1 else games):
@@ -105,7 +103,7 @@ def match_tasks(
             game=str(game),
             agents=tuple(names[player] for player in order),
             opening=line,
-            seed=int(stream(seed, table)[0]) >> 1,
+            seed=derive(seed, table),
             limits=tuple(limits[player] for player in order) if limits else (),
             event=event,
             number=number,
@@ -127,32 +125,34 @@ def match(
     sprt: Sprt | None = None,
     event: str = "",
 ) -> MatchResult:
-    """Play `games` games between agents named by expressions, in a game for one seat as many by each.
+    """Play `games` games between agents given by expressions; in a game for one, `games` by each agent.
 
-    `limit`: for all agents, or one each. `openings`: where games begin, see `arena.openings`; `plies=4` is short for
-    "random(plies=4)". By default at the start, or after random plies when no agent and no chance would make two games
-    differ. `workers`: processes that play; with 0 this one does, and waits for an agent that hangs. `rules`: what ends
-    games early, and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second
-    decides. Equal arguments give equal games, whatever the number of workers, unless a clock decides.
+    `limit`: for all agents, or one for each. `openings`: see `arena.openings`; `plies=4` is short for
+    "random(plies=4)". The default is the start position, or random plies if all games would be the same otherwise.
+    `workers`: processes that play; 0 is this process, which an agent that hangs blocks. `rules`: what ends games early,
+    and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second decides.
+    Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
     game = make(game) if isinstance(game, str) else game
     limits = _limits(limit, len(names))
     if games < 1:
-        raise BadParameter(f"games={games}: a match has at least one game")
+        raise BadParameter(f"games = {games}: must be at least 1")
     if game.seats > 1 and len(names) != game.seats:
         raise BadParameter(f"{game} has {game.seats} seats; name that many agents, not {len(names)}")
     if not names:
         raise BadParameter("name at least one agent")
     if sprt is not None and game.seats != PAIR:
-        raise BadParameter(f"a sequential test compares two agents, and {game} is not for two; leave it out")
+        raise BadParameter(f"a sequential test needs a game of two seats, but {game} has {game.seats}")
     if workers and not game.id:
-        raise BadParameter(f"{game} has no name for worker processes; make it by a function decorated with @game")
+        raise BadParameter(
+            f"{game} has no name that worker processes know; decorate the function that makes it with @game"
+        )
     rules.check(game)
-    players = [enter(name, game, seed) for name in names]  # finds mistakes before any game
+    players = [enter(name, game, seed) for name in names]  # finds mistakes before the first game
     source = _source(openings, plies) or usual(game, players)
     found = MatchResult(
         game,
-        tuple(Standing(p.name, Tally(), tuple(Tally() for _ in range(game.seats))) for p in players),
+        tuple(MatchStanding(p.name, Tally(), tuple(Tally() for _ in range(game.seats))) for p in players),
         source.name,
     )
     tasks = match_tasks(game, [p.name for p in players], games, seed, limits, source, event)
@@ -172,7 +172,7 @@ def _limits(limit: Limit | Sequence[Limit], players: int) -> tuple[Limit, ...]:
     if isinstance(limit, Limit):
         return (limit,) * players if limit != Limit() else ()
     if len(limit) != players:
-        raise BadParameter(f"{len(limit)} limits for {players} agents; give one for all, or one each")
+        raise BadParameter(f"{len(limit)} limits for {players} agents; give one for all, or one for each")
     return tuple(limit)
 
 
@@ -180,7 +180,5 @@ def _source(named: str | Openings | None, plies: int | None) -> Openings | None:
     if plies is None:
         return openings(named) if isinstance(named, str) else named
     if named is not None:
-        raise BadParameter(f"plies={plies} and openings={named}: give one of them")
-    if not math.isfinite(plies) or plies < 0:
-        raise BadParameter(f"plies={plies!r}: give a whole number, 0 or more")
+        raise BadParameter(f"plies = {plies} and openings = {named}: give only one of them")
     return openings(f"random(plies={plies})" if plies else "none")

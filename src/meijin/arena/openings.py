@@ -1,10 +1,10 @@
-"""Where games begin: sources of openings, named by an expression such as `random(plies=4)` or `file("lines.txt")`.
+"""Sources of openings, named by an expression such as `random(plies=4)` or `file("lines.txt")`.
 
     source = openings("balanced(6, alphabeta(depth=4), margin=0.1)")
-    line = source.line(game, number=3, seed=1)      # the moves of opening 3, chance outcomes included
+    line = source.line(game, number=3, seed=1)      # the moves of opening 3, including chance outcomes
 
-An opening depends on the source, the game, its number and the seed alone, so that games can be played in any order and
-a tournament can be taken up again. Every rotation of the seats plays the same opening before the next one comes.
+An opening depends only on the source, the game, its number and the seed, so that games can be played in any order and
+a tournament can be resumed. Every rotation of the seats plays an opening before the next one follows.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from meijin.agents.catalogue import build
+from meijin.arena.text_lines import read_lines
+from meijin.core import config
 from meijin.core.agent import Agent
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import Call, parse
@@ -28,21 +33,26 @@ from meijin.core.state import State
 
 Line = tuple[int, ...]  # moves and chance outcomes from the start
 
-OPENING_PLIES = 4  # random plies before the first choice of deterministic agents
-MOST = 200_000  # positions that `all` lists: half a minute's work
+Plies = Annotated[int, Meta(ge=0, le=10_000)]
+
+OPENING_PLIES = 4  # random plies that vary the games of deterministic agents
+MAX_POSITIONS = 200_000  # that `all` lists: half a minute's work
 
 
 class Openings(ABC):
-    """A source of openings. `name` is the expression that makes it again."""
+    """A source of openings. `name` is the expression that makes it again. Dataclasses check their fields."""
 
     name: str = "openings"
 
+    def __post_init__(self) -> None:
+        config.check(self, self.name)
+
     @abstractmethod
     def line(self, game: Game, number: int, seed: int) -> Line:
-        """The moves of the `number`-th opening, counted from 0; a source that has run out begins again."""
+        """The moves of opening `number`, counted from 0; a source that has run out starts again."""
 
     def count(self, game: Game) -> int | None:
-        """How many different openings there are; None: as many as chance brings."""
+        """How many different openings there are; None: they are random."""
         return None
 
     def __repr__(self) -> str:
@@ -53,16 +63,23 @@ sources: Registry[Openings] = Registry("opening source", "meijin.openings")
 
 
 def openings(expression: str | Call) -> Openings:
-    """The source of an expression; agents in its arguments are built when it is asked for an opening."""
+    """The source of an expression. Agents in its arguments are built when an opening is needed."""
     call = parse(expression) if isinstance(expression, str) else expression
     made = sources.make(call)
     made.name = str(call)
     return made
 
 
+def expression(value: Any, place: str) -> str:
+    """An argument that names an agent or the like, as text."""
+    if not isinstance(value, Call | str):
+        raise BadParameter(f"{place} = {config.short(value)}: must be an expression, such as random")
+    return str(parse(value) if isinstance(value, str) else value)
+
+
 @sources.register("none")
 class Nothing(Openings):
-    """Every game begins at the start."""
+    """Every game begins at the start position."""
 
     def line(self, game: Game, number: int, seed: int) -> Line:
         return ()
@@ -72,22 +89,24 @@ class Nothing(Openings):
 
 
 @sources.register("random")
+@dataclass(eq=False, repr=False)
 class RandomPlies(Openings):
-    """So many random moves of the seats; chance moves in between by its odds. None leads to the end of the game."""
+    """Random moves of the seats; chance moves in between by its odds. The game is never over after them."""
 
-    def __init__(self, plies: int = OPENING_PLIES):
-        self.plies = _plies(plies)
+    name = "random"
+    plies: Plies = OPENING_PLIES
 
     def line(self, game: Game, number: int, seed: int) -> Line:
         return _ints(opening(game, self.plies, stream(seed, number))) if self.plies else ()
 
 
 class _Listed(Openings):
-    """A source that knows all its openings of a game; `shuffle`: each seed has them in an order of its own."""
+    """A source that can list its openings; with `shuffle`, every seed has its own order."""
 
-    shuffle = False
+    shuffle: bool
 
-    def __init__(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._lists: dict[Game, Sequence[Line]] = {}
         self._orders: dict[tuple[int, int], list[int]] = {}  # (seed, how many) -> their order
 
@@ -120,13 +139,17 @@ class _Listed(Openings):
 
 
 @sources.register("file")
+@dataclass(eq=False, repr=False)
 class FromFile(_Listed):
-    """The lines of a text file: an opening a line in the game's notation. Blank lines and those with # are left out."""
+    """The lines of a text file: one opening per line in the game's notation; # begins a comment."""
 
-    def __init__(self, path: str, shuffle: bool = False):
-        super().__init__()
-        self.path, self.shuffle = Path(path), shuffle
-        self._texts = _read(self.path)
+    name = "file"
+    path: str
+    shuffle: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._texts = read_lines(Path(self.path), "opening")
 
     def _list(self, game: Game) -> Sequence[Line]:
         lines = []
@@ -137,18 +160,19 @@ class FromFile(_Listed):
             except MeijinError as error:
                 raise BadParameter(f"{self.path}:{number}: {error}") from None
             if state.is_over:
-                raise BadParameter(f"{self.path}:{number}: the game is over after '{text}'; leave out moves at the end")
+                raise BadParameter(f"{self.path}:{number}: the game is over after '{text}'; remove moves at the end")
             lines.append(_ints(state))
         return lines
 
 
 @sources.register("all")
+@dataclass(eq=False, repr=False)
 class AllPositions(_Listed):
-    """Every position after `depth` plies that is not over, each once however it is reached, in shuffled order."""
+    """Every position after `depth` plies in which the game is not over, each once, in random order."""
 
-    def __init__(self, depth: int, shuffle: bool = True):
-        super().__init__()
-        self.depth, self.shuffle = _plies(depth, "depth"), shuffle
+    name = "all"
+    depth: Plies
+    shuffle: bool = True
 
     def _list(self, game: Game) -> Sequence[Line]:
         level = self._rolled(game, [State(game)])
@@ -159,7 +183,7 @@ class AllPositions(_Listed):
         return sorted(_ints(state) for state in level)
 
     def _rolled(self, game: Game, states: Iterable[State]) -> list[State]:
-        """The different positions among these and what chance makes of them in which a seat is to move."""
+        """The different positions in which a seat is to move, after every chance outcome."""
         found: dict[bytes, State] = {}
         for first in states:
             waiting = [first]
@@ -171,36 +195,36 @@ class AllPositions(_Listed):
                     key = state.records.tobytes()
                     if key not in found or _ints(state) < _ints(found[key]):
                         found[key] = state
-            if len(found) > MOST:  # at once: a level may be many times what fits
+            if len(found) > MAX_POSITIONS:  # checked early: a level may be far larger
                 raise BadParameter(
-                    f"all(depth={self.depth}): {game} has more than {MOST:,} positions on the way there; "
+                    f"all(depth={self.depth}): {game} has more than {MAX_POSITIONS:,} positions on the way there; "
                     "choose a smaller depth"
                 )
         return list(found.values())
 
 
 @sources.register("balanced")
+@dataclass(eq=False, repr=False)
 class Balanced(Openings):
     """Random openings in which an agent sees no seat ahead by more than `margin`.
 
-    The margin is in the game's own scores: where one seat wins what the other loses, no value is beyond +-margin.
+    The margin is in the game's own scores: in a zero-sum game no value is beyond +-margin.
     """
 
-    def __init__(
-        self, plies: int = OPENING_PLIES, evaluator: Call | str = "mcts(simulations=1000)", margin: float = 0.1
-    ):
-        if not isinstance(evaluator, Call | str):
-            raise BadParameter(f"evaluator={evaluator!r}: name an agent that gives values, such as alphabeta(depth=4)")
-        if isinstance(margin, bool) or not isinstance(margin, int | float) or not margin > 0:
-            raise BadParameter(f"margin={margin!r}: give the largest lead that is balanced, above zero")
-        self.plies, self.margin = _plies(plies), float(margin)
-        self.evaluator = parse(evaluator) if isinstance(evaluator, str) else evaluator
+    name = "balanced"
+    plies: Plies = OPENING_PLIES
+    evaluator: str = "mcts(simulations=1000)"  # an agent that gives values
+    margin: Annotated[float, Meta(gt=0)] = 0.1
+
+    def __post_init__(self) -> None:
+        self.evaluator = expression(self.evaluator, "balanced: evaluator")
+        super().__post_init__()
 
     def line(self, game: Game, number: int, seed: int) -> Line:
         if game.seats < 2:
             raise BadParameter(f"{self}: {game} has one seat; openings are balanced between two or more")
         rng, nearest = stream(seed, number), math.inf
-        # Made anew, so that an opening does not depend on those looked at before.
+        # A new agent for each opening, so that it does not depend on those before.
         judge = build(self.evaluator, game, seed=int(rng[0] >> np.uint64(1)))
         for _ in range(TRIES):
             state = opening(game, self.plies, rng)
@@ -209,16 +233,16 @@ class Balanced(Openings):
                 return _ints(state)
             nearest = min(nearest, lead)
         raise MeijinError(
-            f"{self}: of {TRIES} random openings of {game} none was balanced, the best by {nearest:.3g}; "
+            f"{self}: none of {TRIES} random openings of {game} is balanced, the best has a lead of {nearest:.3g}; "
             "allow a larger margin or other plies"
         )
 
 
 def usual(game: Game, agents: Sequence[Agent]) -> Openings:
-    """Where a match begins unless it is told: at the start, or where all games would be alike after random plies."""
+    """The default openings of a match: none, or random plies if all its games would be the same otherwise."""
     if game.chance or not all(agent.deterministic for agent in agents):
         return openings("none")
-    for plies in range(OPENING_PLIES, 0, -1):  # as many as a very short game can bear
+    for plies in range(OPENING_PLIES, 0, -1):  # fewer in a very short game
         try:
             opening(game, plies, stream(0))
         except MeijinError:
@@ -234,30 +258,7 @@ def _ints(state: State) -> Line:
     return tuple(map(int, state.history))
 
 
-def _plies(value: object, name: str = "plies") -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10_000:
-        raise BadParameter(f"{name}={value!r}: give a whole number of plies, 0 or more")
-    return value
-
-
 def _lead(judge: Agent, state: State) -> float:
     """How far a seat is ahead: half the distance between the highest and the lowest value."""
     values = judge.value(state)
     return (max(values) - min(values)) / 2
-
-
-def _read(path: Path) -> list[tuple[int, str]]:
-    """The lines of a file that hold moves, with their numbers."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise BadParameter(f"cannot read '{path}': {error.strerror}; give a file with an opening a line") from None
-    except UnicodeDecodeError as error:
-        raise BadParameter(
-            f"{path} is no text in UTF-8 (byte {error.start}); give a file with an opening a line"
-        ) from None
-    found = [(n, line.partition("#")[0].strip()) for n, line in enumerate(text.splitlines(), 1)]
-    found = [(n, line) for n, line in found if line]
-    if not found:
-        raise BadParameter(f"{path} holds no openings; write the moves of one on each line")
-    return found

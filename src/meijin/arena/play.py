@@ -1,11 +1,11 @@
 """One game: a `Task` in, a `GameRecord` out.
 
-What an agent does wrong ends its game and nothing else: an exception, an answer that is no legal move, or one that
-takes too long is a forfeit, which the record names. What a game's rules do wrong is an error and raises.
+A mistake of an agent ends its game and nothing else: an exception, an illegal move or a move that takes too long is a
+forfeit, which the record explains. A mistake in a game's rules raises an error.
 
-A game depends on its task alone. Agents are made anew for it, with a seed from the task's seed, its number and the
-seat, so that nothing is left of the game before. An agent that names its own seed (`mcts(seed=7)`) draws from that and
-the number of the game instead. Chance draws from the task's seed: tasks with equal seeds get equal chances.
+A game depends only on its task. New agents are made for every game, with a seed from the task's seed, its number and
+the seat. An agent with its own seed (`mcts(seed=7)`) uses that and the number of the game instead. Chance draws from
+the task's seed: tasks with equal seeds have equal luck.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import multiprocessing
 import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from meijin.agents.catalogue import build
 from meijin.arena.judges import PlayRules, Scores, forfeited
-from meijin.arena.record import GameRecord, MoveNote, Task
+from meijin.arena.record import GameRecord, MoveNote, Task, derive
 from meijin.core import compile as compiling
 from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.catalogue import make
@@ -37,30 +37,30 @@ from meijin.core.state import State
 
 T = TypeVar("T")
 
-NOBODY = -1  # on move, while rules, chance or a judge are at work
+NOBODY = -1  # the seat on move while rules, chance or a judge are working
 
 
 class Monitor:
-    """The clock of the agent on move. One lasts for many games; a pool puts it where another process can look."""
+    """The clock of the agent on move, for many games; that of a worker can be read by its parent process."""
 
     def __init__(self) -> None:
         self.settled: set[tuple[Game, str]] = set()  # agents that have moved in this process
-        self.began = 0.0  # when the agent was asked, later by the time that compiling took since
+        self.began = 0.0  # when the agent was asked, plus the time spent compiling since
 
     def start(self, seat: int, allowed: float) -> None:
-        """The agent of that seat is asked, and has so many seconds."""
+        """The agent of a seat is asked for a move, within `allowed` seconds."""
         self.began = time.monotonic()
 
     def stop(self) -> float:
-        """It has answered; returns the seconds it took, without those of compiling."""
+        """It has answered; returns the seconds it took, without compiling."""
         return time.monotonic() - self.began
 
     def moved(self, moves: Sequence[int]) -> None:
-        """These are the moves of the game so far."""
+        """The moves of the game so far."""
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Code is compiled inside the block: that is not the agent's time."""
+        """Code is compiled inside the block; the clock stands still."""
         began = time.monotonic()
         try:
             yield
@@ -69,11 +69,14 @@ class Monitor:
 
     @contextmanager
     def installed(self) -> Iterator[Monitor]:
-        """Inside the block, the monitor is told of compiling."""
+        """Inside the block, the monitor hears of compiling."""
         before = compiling.on_compile
 
-        def both(name: str) -> AbstractContextManager[Any]:
-            return _nested(before(name), self.compiling())
+        def both(name: str) -> ExitStack:
+            stack = ExitStack()
+            stack.enter_context(before(name))
+            stack.enter_context(self.compiling())
+            return stack
 
         compiling.on_compile = both
         try:
@@ -82,14 +85,8 @@ class Monitor:
             compiling.on_compile = before
 
 
-@contextmanager
-def _nested(outer: AbstractContextManager[Any], inner: AbstractContextManager[Any]) -> Iterator[None]:
-    with outer, inner:
-        yield
-
-
-class Forfeit(Exception):
-    """An agent did what ends its game."""
+class AgentForfeit(Exception):
+    """A mistake of an agent that ends its game."""
 
     def __init__(self, seat: int, reason: str):
         super().__init__(reason)
@@ -103,43 +100,43 @@ def play_task(
     game: Game | None = None,
     monitor: Monitor | None = None,
 ) -> GameRecord:
-    """Play a game to its end. `game`: that of the task, where it is at hand already.
+    """Play a game to its end. `game`: that of the task, if it is already made.
 
-    In this process an agent that never answers is waited for; `pool.play_tasks` ends it.
+    This waits for an agent that never answers; `pool.play_tasks` with workers does not.
     """
     game = make(task.game) if game is None else game
     if monitor is None:
         with Monitor().installed() as monitor:
-            return _Table(task, rules, game, monitor).play()
-    return _Table(task, rules, game, monitor).play()
+            return _LiveGame(task, rules, game, monitor).play()
+    return _LiveGame(task, rules, game, monitor).play()
 
 
 def enter(name: str, game: Game, seed: int | None = None) -> Agent:
-    """The agent of an expression before any game; one that cannot even be made is an error with the reason."""
+    """The agent of an expression, before the first game; one that cannot be made is an error with the reason."""
     try:
         return build(name, game, seed=seed)
     except MeijinError:
         raise
     except Exception as error:
-        raise MeijinError(f"{name} cannot be made: {described(error)}") from error
+        raise MeijinError(f"cannot make {name}: {described(error)}") from error
 
 
 def no_answer(rules: PlayRules) -> str:
-    return f"no answer within {rules.patience:g} s"
+    return f"no answer within {rules.move_timeout:g} s"
 
 
 def forfeit_record(task: Task, game: Game, seat: int, reason: str, moves: Sequence[int]) -> GameRecord:
-    """The record of a game that the seat forfeited; the reason names its agent."""
+    """The record of a game that a seat forfeited; the reason names its agent."""
     return GameRecord(task, tuple(moves), forfeited(game, seat), "forfeit", seat, f"{task.agents[seat]}: {reason}")
 
 
 def now() -> str:
-    """This moment as records give it."""
+    """The current time, as in records."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-class _Table:
-    """A game while it is played."""
+class _LiveGame:
+    """A game that is being played."""
 
     def __init__(self, task: Task, rules: PlayRules, game: Game, monitor: Monitor):
         if len(task.agents) != game.seats:
@@ -147,10 +144,10 @@ class _Table:
         if task.limits and len(task.limits) != game.seats:
             raise BadParameter(f"{game} has {game.seats} seats; give that many limits, not {len(task.limits)}")
         self.task, self.rules, self.game, self.monitor = task, rules, game, monitor
-        self.patience = math.inf if rules.patience is None else rules.patience
+        self.allowed = math.inf if rules.move_timeout is None else rules.move_timeout  # seconds for a move
         self.began, self._start = now(), time.perf_counter()
         self.notes: list[MoveNote] = []
-        self.views: list[tuple[int, Scores]] = []  # (mover, its value) of the plies with one, in a row
+        self.views: list[tuple[int, Scores]] = []  # (mover, its value) of the latest plies with a value
         try:
             self.state = State(game).play_line(task.opening)
         except MeijinError as error:
@@ -160,7 +157,7 @@ class _Table:
     def play(self) -> GameRecord:
         try:
             scores, ending, reason = self._play()
-        except Forfeit as forfeit:
+        except AgentForfeit as forfeit:
             record = forfeit_record(self.task, self.game, forfeit.seat, forfeit.reason, self.moves)
         else:
             record = GameRecord(self.task, tuple(self.moves), scores, ending, None, reason)
@@ -169,7 +166,7 @@ class _Table:
         return replace(record, notes=tuple(self.notes), began=self.began, seconds=seconds)
 
     def _play(self) -> tuple[Scores, str, str]:
-        """Scores, ending and reason; or `Forfeit`."""
+        """Scores, ending and reason; or `AgentForfeit`."""
         state, rules, chance = self.state, self.rules, stream(self.task.seed)
         self.monitor.moved(self.moves)
         agents = [self._seated(seat) for seat in range(self.game.seats)]
@@ -189,7 +186,7 @@ class _Table:
                 state.play(move)
             except IllegalMove:
                 shown = self.game.moves[move].name if 0 <= move < self.game.num_moves else str(move)[:40]
-                raise Forfeit(seat, f"the move {shown} is not legal") from None
+                raise AgentForfeit(seat, f"the move {shown} is not legal") from None
             if rules.notes != "none":
                 self._fill_notes()
                 self.notes.append(note)
@@ -198,15 +195,15 @@ class _Table:
             self.monitor.settled.add((self.game, self.task.agents[seat]))
 
     def _fill_notes(self) -> None:
-        """Plies that no agent chose, of the opening and of chance, have empty notes."""
+        """Plies of the opening and of chance have empty notes."""
         if self.rules.notes != "none":
             self.notes += [MoveNote()] * (len(self.moves) - len(self.notes))
 
     def _ruling(self) -> tuple[Scores, str, str] | None:
-        """Where a judge ends the game."""
+        """The decision of a judge that ends the game; None: play on."""
         cap, agreement, perfect = self.rules.cap, self.rules.agreement, self.rules.perfect
         if cap is not None and len(self.moves) >= cap.plies:
-            return cap.ruling(self.state), "cap", f"cut at {cap.plies} plies"
+            return cap.ruling(self.state), "cap", f"stopped after {cap.plies} plies"
         if agreement is not None and (agreed := agreement.ruling(self.game, self.views)):
             return agreed[0], "judged", agreed[1]
         begun = len(self.moves) > len(self.task.opening) and len(self.moves) >= (perfect.after if perfect else 0)
@@ -218,21 +215,21 @@ class _Table:
 
     def _seated(self, seat: int) -> Agent:
         call = parse(self.task.agents[seat])
-        allowed = self.patience + self.rules.settle
+        allowed = self.allowed + self.rules.startup_grace
         try:
             return self._ask(seat, allowed, lambda: _made(call, self.game, self.task, seat))[0]
-        except Forfeit as forfeit:
-            if isinstance(forfeit.__cause__, UnknownName):  # a name that was never right is nobody's forfeit
+        except AgentForfeit as forfeit:
+            if isinstance(forfeit.__cause__, UnknownName):  # a misspelt name is no agent's mistake
                 raise forfeit.__cause__ from None
             raise
 
     def _answer(self, agent: Agent, seat: int, limit: Limit) -> tuple[int, MoveNote]:
-        """The agent's move and what is kept of it."""
+        """The agent's move and its note."""
         wants = self.rules.notes == "analyses" or self.rules.agreement is not None
-        state = self.state.copy()  # whatever an agent does with it
-        allowed = self.patience
+        state = self.state.copy()  # an agent may change it
+        allowed = self.allowed
         if (self.game, self.task.agents[seat]) not in self.monitor.settled:
-            allowed += self.rules.settle
+            allowed += self.rules.startup_grace
 
         def answer() -> tuple[Any, Analysis | None]:
             if not wants:
@@ -246,7 +243,7 @@ class _Table:
                 raise TypeError
             move = operator.index(said)
         except TypeError:
-            raise Forfeit(seat, f"answered {_short(said)}, which is no move") from None
+            raise AgentForfeit(seat, f"answered {_short(said)}, which is not a move") from None
         if analysis is None:
             return move, MoveNote(seconds)
         value = _value(analysis.value, self.game.seats)
@@ -258,22 +255,22 @@ class _Table:
         return move, MoveNote(seconds, value, kept)
 
     def _ask(self, seat: int, allowed: float, call: Callable[[], T]) -> tuple[T, float]:
-        """What an agent's code returns, and how long it took; or `Forfeit`."""
+        """What an agent's code returns, and how long it took; or `AgentForfeit`."""
         self.monitor.start(seat, allowed)
         try:
             answer = call()
-        except RuleError:  # not the agent's fault
+        except RuleError:  # not the agent's mistake
             self.monitor.stop()
             raise
         except BaseException as error:
             self.monitor.stop()
-            # In a worker nobody presses Ctrl-C; there it is the agent's own.
+            # Ctrl-C does not reach workers: there the agent itself raised it.
             if isinstance(error, KeyboardInterrupt | GeneratorExit) and multiprocessing.parent_process() is None:
                 raise
-            raise Forfeit(seat, f"failed with {described(error)}") from error
+            raise AgentForfeit(seat, f"failed with {described(error)}") from error
         seconds = self.monitor.stop()
         if seconds > allowed:
-            raise Forfeit(seat, no_answer(self.rules))
+            raise AgentForfeit(seat, no_answer(self.rules))
         return answer, seconds
 
 
@@ -281,18 +278,13 @@ def _made(call: Call, game: Game, task: Task, seat: int) -> Agent:
     own = call.kwargs.get("seed")
     if isinstance(own, int):
         agent = build(call, game)
-        agent.seed(_seed(own, task.number))
+        agent.seed(derive(own, task.number))
         return agent
-    return build(call, game, seed=_seed(task.seed, 1 + task.number * game.seats + seat))
-
-
-def _seed(seed: int, index: int) -> int:
-    """Unrelated seeds for different indices."""
-    return int(stream(seed, index)[0]) >> 1
+    return build(call, game, seed=derive(task.seed, 1 + task.number * game.seats + seat))
 
 
 def _value(value: Any, seats: int) -> Scores | None:
-    """The value vector an agent gave, if it is one."""
+    """The value vector of an agent, if it is valid."""
     try:
         found = tuple(float(v) for v in value)
     except (TypeError, ValueError):
@@ -300,39 +292,19 @@ def _value(value: Any, seats: int) -> Scores | None:
     return found if len(found) == seats and all(map(math.isfinite, found)) else None
 
 
-def plain(analysis: Analysis) -> dict[str, Any]:
-    """An analysis as JSON takes it; moves by their names, values per seat."""
-
-    def name(move: int) -> str:
-        return move.name if isinstance(move, Move) else str(move)
-
-    def number(value: float | None) -> float | None:
-        return None if value is None or not math.isfinite(value) else float(value)
-
-    def numbers(value: Sequence[float] | None) -> list[float | None] | None:
-        return None if value is None else [number(v) for v in value]
-
-    return {
-        "turn": int(analysis.turn),
-        "value": numbers(analysis.value),
-        "proven": bool(analysis.proven),
-        "simulations": int(analysis.simulations),
-        "nodes": int(analysis.nodes),
-        "depth": int(analysis.depth),
-        "seconds": number(analysis.seconds),
-        "note": str(analysis.note),
-        "moves": [
-            {
-                "move": name(info.move),
-                "visits": None if info.visits is None else int(info.visits),
-                "prior": number(info.prior),
-                "value": numbers(info.value),
-                "proven": bool(info.proven),
-                "pv": [name(step) for step in info.pv],
-            }
-            for info in analysis.moves
-        ],
-    }
+def plain(value: Any) -> Any:
+    """An analysis, or any part of one, as JSON has it: moves by name; null for numbers that are not finite."""
+    if isinstance(value, Move):
+        return value.name
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
 
 
 def described(error: BaseException) -> str:

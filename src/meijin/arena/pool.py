@@ -1,21 +1,21 @@
-"""Many games over worker processes, watched from outside.
+"""Many games in worker processes, supervised from outside.
 
-    for record in play_tasks(tasks, workers=2, rules=PlayRules(patience=5)):
+    for record in play_tasks(tasks, workers=2, rules=PlayRules(move_timeout=5)):
         ...
 
-Each worker plays one game after another and says in shared memory which seat has been thinking since when. An agent
-that hangs is ended from here, together with its process and whatever that started; one that ends its process (a crash
-of native code, `os._exit`) is noticed at once. Either is a forfeit of the seat on move. The worker is replaced, and
-games that were waiting for it go to others. Games it had finished but not yet handed over, a few milliseconds' worth,
-are played again, which by the law of tasks comes to the same.
+Each worker plays one game after another and writes to shared memory which seat is thinking since when. An agent that
+hangs is killed, together with its process and all child processes; an agent that ends its process (a crash of native
+code, `os._exit`) is noticed at once. Both are forfeits of the seat on move. The worker is replaced, and its waiting
+games go to others. Games that it had finished but not yet sent, a few milliseconds of play, are played again with the
+same result, because equal tasks give equal games.
 
-What agents print goes nowhere. The clock of a move stands still while code is compiled, and the first move of an agent
-in a process has `PlayRules.settle` seconds more.
+What agents print is discarded. The clock of a move stands still while code is compiled, and the first move of an agent
+in a process has `PlayRules.startup_grace` seconds more.
 
 With `workers=0` games are played in this process: quick to start and good for debugging, but an agent that hangs or
-ends the process does so to the caller. Workers start by `forkserver` where there is one, else `spawn`, so that threads
-in this process do no harm. They know the games and agents of installed packages, of files read by `load_file`, of
-imported modules and, behind `if __name__ == "__main__":`, of the script that runs; not those of a notebook.
+ends the process affects the caller. Workers start by `forkserver` if possible, else by `spawn`, so that threads of this
+process do no harm. They know the games and agents of installed packages, of files read by `load_file`, of imported
+modules and, behind `if __name__ == "__main__":`, of the running script, but not those of a notebook.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from meijin.arena.worker import (
     STARTED,
     Blackboard,
     Failure,
-    Setup,
+    WorkerSetup,
     work,
 )
 from meijin.core import compile as compiling
@@ -58,14 +58,14 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 
-GRACE = 0.25  # seconds after which a worker that did not end an overdue move itself is ended
-CHUNK_SECONDS = 0.05  # of play handed to a worker at a time
-MOST_WORKERS = 1024
-MOST_AT_ONCE = 64  # games handed to a worker at a time, however quick: they fit in the buffer of a pipe
-LOOK = 0.5  # seconds between looks at what workers do, at most
-FROM_OUTSIDE = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"}  # how processes end that did nothing wrong
+GRACE = 0.25  # seconds that a worker has to end an overdue move itself, before it is killed
+CHUNK_SECONDS = 0.05  # of play sent to a worker at a time
+MAX_WORKERS = 1024
+MAX_AT_ONCE = 64  # games sent to a worker at a time: they fit into the buffer of a pipe
+LOOK = 0.5  # seconds between checks of the workers, at most
+FROM_OUTSIDE = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"}  # signals that end a process from outside
 
-Numbered = tuple[int, Task]  # in the order of the tasks
+Numbered = tuple[int, Task]  # (serial number, task)
 
 
 def play_tasks(
@@ -78,22 +78,22 @@ def play_tasks(
 ) -> Generator[GameRecord, None, None]:
     """Play tasks and yield their records as they finish, or with `ordered` in the order of the tasks.
 
-    Tasks are taken as they are needed, so there may be any number. Closing the generator ends the workers. `game`:
-    that of all the tasks, which with `workers=0` need not have a name then.
+    Tasks are taken as needed, so there may be any number. Closing the generator ends the workers. `game`: the game of
+    all tasks; with `workers=0` it needs no name.
     """
-    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= MOST_WORKERS:
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= MAX_WORKERS:
         raise BadParameter(
-            f"workers={workers!r}: give the number of processes, at most {MOST_WORKERS}, or 0 to play in this one"
+            f"workers = {workers!r}: must be a number of processes, at most {MAX_WORKERS}, or 0 to play in this one"
         )
     if workers == 0:
         yield from _play_here(tasks, rules, game)
         return
-    with Pool(workers, rules) as pool:
+    with WorkerPool(workers, rules) as pool:
         yield from pool.play(tasks, ordered=ordered)
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -111,19 +111,21 @@ def _play_here(tasks: Iterable[Task], rules: PlayRules, game: Game | None) -> It
         yield record
 
 
-class Pool:
-    """Workers that stay for several rounds of tasks."""
+class WorkerPool:
+    """Worker processes that play several rounds of tasks."""
 
     def __init__(self, workers: int, rules: PlayRules = PlayRules()):  # noqa: B008
         self.size, self.rules = workers, rules
         self._context = _context()
-        self._setup = Setup(rules, registrations(), {k: v for k, v in os.environ.items() if k.startswith("MEIJIN_")})
-        self._workers: list[_Worker] = []
-        self._mean = 0.0  # seconds of a game, lately
-        self._deaths: dict[int, int] = {}  # how often a worker died over a game
-        self._saying: contextlib.ExitStack | None = None  # that a worker compiles
+        self._setup = WorkerSetup(
+            rules, registrations(), {k: v for k, v in os.environ.items() if k.startswith("MEIJIN_")}
+        )
+        self._workers: list[_WorkerProcess] = []
+        self._mean = 0.0  # seconds per game, recently
+        self._deaths: dict[int, int] = {}  # serial -> workers that died during this game
+        self._saying: contextlib.ExitStack | None = None  # the message that a worker compiles
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(
@@ -144,15 +146,15 @@ class Pool:
         return [worker.process.pid or 0 for worker in self._workers]
 
     def start(self) -> None:
-        """Start all workers and wait until they are ready; `play` starts those it needs by itself."""
+        """Start all workers and wait until they are ready; `play` also starts workers as needed."""
         while len(self._workers) < self.size:
-            self._workers.append(_Worker(self._context, self._setup))
+            self._workers.append(_WorkerProcess(self._context, self._setup))
         for worker in self._workers:
             while not worker.ready:
                 connection.wait([worker.pipe, worker.process.sentinel])
                 worker.receive()
                 if not worker.ready and worker.process.exitcode is not None:
-                    raise worker.stillborn(worker.cause())
+                    raise worker.failed_to_start(worker.cause())
 
     def play(self, tasks: Iterable[Task], *, ordered: bool = False) -> Generator[GameRecord, None, None]:
         """Play tasks and yield their records as they finish, or in the order of the tasks."""
@@ -163,7 +165,7 @@ class Pool:
             records.close()
 
     def _play(self, source: Iterator[Numbered]) -> Generator[tuple[int, GameRecord], None, None]:
-        waiting: deque[Numbered] = deque()  # games to play before those of the source: a worker died over them
+        waiting: deque[Numbered] = deque()  # games of dead workers, to be played first
         self._deaths.clear()
         try:
             while self._feed(source, waiting):
@@ -174,17 +176,17 @@ class Pool:
                     if worker.process.exitcode is not None and not worker.pipe_holds_more():
                         yield from self._bury(worker, waiting)
         finally:
-            if any(worker.queue for worker in self._workers):  # left early: what they play is of no use now
+            if any(worker.queue for worker in self._workers):  # stopped early: their games are no longer needed
                 self.close()
 
     def _feed(self, source: Iterator[Numbered], waiting: deque[Numbered]) -> bool:
-        """Hand out games; returns whether any is being played."""
+        """Send games to workers; returns whether any is being played."""
         at_once = 1
         if self._mean:
-            at_once = max(1, min(MOST_AT_ONCE, int(CHUNK_SECONDS / self._mean)))
+            at_once = max(1, min(MAX_AT_ONCE, int(CHUNK_SECONDS / self._mean)))
         for place in range(self.size):
             held = len(self._workers[place].queue) if place < len(self._workers) else 0
-            # Quick games are handed out ahead, so that no worker waits; slow ones when they can be played.
+            # Quick games are sent ahead, so that no worker waits; slow ones one at a time.
             if held > (at_once // 2 if at_once > 1 else 0):
                 continue
             batch = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
@@ -192,14 +194,14 @@ class Pool:
             if not batch:
                 break
             if place == len(self._workers):
-                self._workers.append(_Worker(self._context, self._setup))
+                self._workers.append(_WorkerProcess(self._context, self._setup))
             self._workers[place].give(batch)
         return any(worker.queue for worker in self._workers)
 
-    def _wait(self) -> list[_Worker]:
-        """Workers with something to say or dead, after ending those that think for too long."""
+    def _wait(self) -> list[_WorkerProcess]:
+        """Workers that sent something or died; kills those that think for too long."""
         busy = [worker for worker in self._workers if worker.queue]
-        step = LOOK if self.rules.patience is None else min(LOOK, max(0.02, self.rules.patience / 4))
+        step = LOOK if self.rules.move_timeout is None else min(LOOK, max(0.02, self.rules.move_timeout / 4))
         handles: list[Any] = [h for worker in busy for h in (worker.pipe, worker.process.sentinel)]
         ready = set(connection.wait(handles, step))
         self._say(next((worker.queue[0][1].game for worker in busy if worker.compiles), None))
@@ -210,7 +212,7 @@ class Pool:
         return [w for w in busy if w.pipe in ready or w.process.sentinel in ready or w.hung]
 
     def _say(self, game: str | None) -> None:
-        """Tell whoever wants to know that a worker compiles a game, or that none does."""
+        """Announce that a worker compiles a game, or that none does."""
         if (game is not None) != (self._saying is not None):
             if self._saying is not None:
                 self._saying.close()
@@ -218,20 +220,20 @@ class Pool:
             if self._saying is not None:
                 self._saying.enter_context(compiling.on_compile(f"{game}-games"))
 
-    def _bury(self, worker: _Worker, waiting: deque[Numbered]) -> Iterator[tuple[int, GameRecord]]:
-        """Take a dead worker's games back; yields the one it died over, if that is forfeited."""
+    def _bury(self, worker: _WorkerProcess, waiting: deque[Numbered]) -> Iterator[tuple[int, GameRecord]]:
+        """Take back the games of a dead worker; yields the record of its current game if that is forfeited."""
         self._workers.remove(worker)
-        cause, last = worker.cause(), worker.last_words()
+        cause, last = worker.cause(), worker.last_state()
         worker.end()
         serial, current = next((item for item in worker.queue if item[0] == last.serial), worker.queue[0])
         seat = last.seat if serial == last.serial else NOBODY  # between two games
         died = self._deaths[serial] = self._deaths.get(serial, 0) + 1
         again = died == 1 and not worker.hung and (cause in FROM_OUTSIDE or (seat == NOBODY and worker.ready))
         if not again and not worker.ready:
-            raise worker.stillborn(cause)
+            raise worker.failed_to_start(cause)
         if not again and seat == NOBODY:
             raise MeijinError(
-                f"game {current.number} of {current.game} twice ended its process ({cause}) outside of any agent; "
+                f"game {current.number} of {current.game} ended its process twice ({cause}) with no agent on move; "
                 "check the rules with `meijin check`"
             )
         waiting.extendleft(reversed([item for item in worker.queue if again or item[0] != serial]))
@@ -241,8 +243,8 @@ class Pool:
             yield serial, replace(record, began=last.began, seconds=last.seconds)
 
 
-class _LastWords:
-    """What the blackboard of a dead worker says."""
+class _LastState:
+    """The blackboard of a dead worker."""
 
     def __init__(self, board: Blackboard):
         fields, moves = board.views()
@@ -253,25 +255,25 @@ class _LastWords:
         self.seconds = max(0.0, time.time() - started)
 
 
-class _Worker:
-    """A process and what it was given to do, as the parent sees it."""
+class _WorkerProcess:
+    """A worker as its parent sees it."""
 
-    def __init__(self, context: BaseContext, setup: Setup):
+    def __init__(self, context: BaseContext, setup: WorkerSetup):
         self.pipe, theirs = context.Pipe()
         self.board = Blackboard(context)
         self._fields = self.board.views()[0]
-        # `context.Process` is not known to be there by mypy, but every context has it.
+        # mypy does not know `context.Process`, but every context has it.
         process: Any = context.Process  # type: ignore[attr-defined]
         self.process = process(target=work, args=(theirs, self.board, setup), name="meijin-worker", daemon=True)
         self.process.start()
         theirs.close()
-        self.queue: deque[Numbered] = deque()  # given and not finished, in the order they are played
+        self.queue: deque[Numbered] = deque()  # games sent and not finished, in order
         self.ready = self.hung = False
         self._broken = False  # nothing more can be read from the pipe
 
     def give(self, batch: list[Numbered]) -> None:
         self.queue.extend(batch)
-        with contextlib.suppress(OSError):  # it died: noticed by whoever waits for it
+        with contextlib.suppress(OSError):  # it died, which `_wait` notices
             self.pipe.send(batch)
 
     def receive(self) -> list[tuple[int, GameRecord]]:
@@ -280,7 +282,7 @@ class _Worker:
         while self.pipe_holds_more():
             try:
                 message = self.pipe.recv()
-            except (EOFError, OSError, pickle.UnpicklingError):  # it died while it wrote
+            except (EOFError, OSError, pickle.UnpicklingError):  # it died while writing
                 self._broken = True
                 break
             if isinstance(message, Failure):
@@ -300,7 +302,7 @@ class _Worker:
             return False
 
     def overdue(self) -> bool:
-        """Whether an agent has been asked and has not answered for too long; looked at twice, as the worker writes."""
+        """Whether an agent is thinking for too long; checked twice, as the worker may be writing."""
         for _ in range(2):
             seat, began, allowed = (float(self._fields[k]) for k in (SEAT, BEGAN, ALLOWED))
             if seat == NOBODY or time.monotonic() - began <= allowed + GRACE:
@@ -311,8 +313,8 @@ class _Worker:
     def compiles(self) -> bool:
         return bool(self._fields[ALLOWED] >= COMPILING)
 
-    def last_words(self) -> _LastWords:
-        return _LastWords(self.board)
+    def last_state(self) -> _LastState:
+        return _LastState(self.board)
 
     def cause(self) -> str:
         """How the process ended."""
@@ -324,14 +326,14 @@ class _Worker:
         except ValueError:
             return f"signal {-code}"
 
-    def stillborn(self, cause: str) -> MeijinError:
+    def failed_to_start(self, cause: str) -> MeijinError:
         return MeijinError(
-            f"a worker process ended before it could play ({cause}); a script that plays with workers does so "
+            f"a worker process ended before it could play ({cause}); a script that uses workers must do so "
             "behind `if __name__ == '__main__':`; workers=0 plays without them"
         )
 
     def kill(self) -> None:
-        """End the process and those it started."""
+        """Kill the process and its children."""
         if hasattr(os, "killpg"):
             with contextlib.suppress(OSError):  # no group of its own yet
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -346,7 +348,7 @@ class _Worker:
 
 
 def _sorted(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
-    """Records by their number: those that come early wait."""
+    """Records in the order of their serial numbers."""
     early: dict[int, GameRecord] = {}
     turn = 0
     for serial, record in records:
@@ -357,7 +359,7 @@ def _sorted(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
 
 
 def _context() -> BaseContext:
-    """Processes that inherit no threads. The server that forks has imported what takes long."""
+    """Processes that inherit no threads; the fork server has imported what takes long."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

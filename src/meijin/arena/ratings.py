@@ -24,11 +24,11 @@ Name = TypeVar("Name", bound=Hashable)
 Floats = NDArray[np.float64]
 
 ELO = 400 / math.log(10)  # Elo points per unit of log-odds
-Z95 = 1.959963984540054  # half of the width of a 95 % interval, in standard errors
-PRIOR = 1.0  # virtual draws: enough to keep ratings finite, and about what undoes the bias of few games
+Z95 = 1.959963984540054  # half the width of a 95 % interval, in standard errors
+PRIOR = 1.0  # virtual draws: keeps ratings finite, and roughly corrects the bias of few games
 
 _STEPS = 200  # Newton takes about ten
-_ALL_ORDERS = 8  # of more agents that share a place, only some orders are looked at
+_ALL_ORDERS = 8  # if more agents share a place, only some of their orders are considered
 
 
 # ---- maximum likelihood ----
@@ -36,7 +36,7 @@ _ALL_ORDERS = 8  # of more agents that share a place, only some orders are looke
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Strengths in log-odds, their sum zero, and how well they are known."""
+    """Strengths in log-odds, which sum to zero, and their covariance."""
 
     strengths: Floats  # [agent]
     covariance: Floats  # [agent, agent], of the strengths less their mean
@@ -51,19 +51,19 @@ class Fit:
 
 
 def bradley_terry(points: ArrayLike, draws: ArrayLike | None = None, *, prior: float = 0.0) -> Fit:
-    """Fit strengths to `points[i, j]`, what i scored against j: a win counts 1, a draw 1/2 for both.
+    """Fit strengths to `points[i, j]`, the points of i against j: 1 for a win, 1/2 for a draw.
 
-    `draws[i, j]` says how many of those games were drawn (symmetric). Draws vary less than wins and losses do, so
-    they narrow the errors: the variance of a game is taken as (1 - c) p (1 - p), with the c that explains the number
-    of draws. Without `draws` the errors are those of games that cannot be drawn, never too small.
+    `draws[i, j]` is the number of those games that were drawn (symmetric). Draws reduce the variance, so they narrow
+    the errors: the variance of a game is (1 - c) p (1 - p), with the c that explains the number of draws. Without
+    `draws` the errors are those of games that cannot be drawn, which are never too small.
 
-    `prior` adds that many virtual draws of every agent against one of strength 0. Without any, an agent that won or
-    lost everything has no finite strength, which is an error.
+    `prior` adds that many virtual draws of every agent against one of strength 0. Without a prior, an agent that won
+    or lost everything has no finite strength, which is an error.
     """
     scored = np.asarray(points, np.float64)
     n = len(scored)
     if scored.shape != (n, n) or np.any(scored < 0):
-        raise BadParameter(f"points of shape {scored.shape}: give a square table of numbers, none below zero")
+        raise BadParameter(f"points of shape {scored.shape}: must be a square table of numbers, none below zero")
     games = scored + scored.T
     pairs = [(i, j) for i, j in combinations(range(n), 2) if games[i, j] > 0]
     sets = {frozenset(pair): float(games[pair]) for pair in pairs}
@@ -83,9 +83,8 @@ def bradley_terry(points: ArrayLike, draws: ArrayLike | None = None, *, prior: f
 def plackett_luce(n: int, games: Iterable[Sequence[Sequence[int]]], *, prior: float = 0.0) -> Fit:
     """Fit strengths of agents 0..n-1 to games, each a list of places, best first, each the agents that share it.
 
-    A shared place counts as the average of all its orders, which makes a draw of two half a win for each. A shared
-    last place below somebody says nothing about those who share it: losers of a game that only has a winner are not
-    equals.
+    A shared place counts as the average of all its orders, so a draw of two is half a win for each. A shared last place
+    says nothing about those who share it: the losers of a game with only one winner are not equal.
     """
     wins = np.zeros(n)
     sets: dict[frozenset[int], float] = {}
@@ -96,7 +95,7 @@ def plackett_luce(n: int, games: Iterable[Sequence[Sequence[int]]], *, prior: fl
             if not rest and k > 0:
                 break
             _add_place(tied, rest, count, wins, sets)
-            # whoever is tied is ahead half of the time
+            # tied agents are ahead half of the time
             ahead.update((a, b) for a in tied for b in (*tied, *rest) if a != b)
     if prior == 0:
         _check_finite(ahead, n)
@@ -106,13 +105,13 @@ def plackett_luce(n: int, games: Iterable[Sequence[Sequence[int]]], *, prior: fl
 def _add_place(
     tied: Sequence[int], rest: Sequence[int], count: int, wins: Floats, sets: dict[frozenset[int], float]
 ) -> None:
-    """Count the choices that a shared place stands for: of every order of those tied, an equal share."""
+    """Count the choices that a shared place stands for: every order of the tied agents equally."""
     t = len(tied)
-    lefts: list[tuple[tuple[int, ...], float]] = []  # those of the tied who are still to be placed, and how often
+    lefts: list[tuple[tuple[int, ...], float]] = []  # tied agents that are still to be placed, and how often
     for size in range(1, t + 1):
         if t <= _ALL_ORDERS:
             lefts += [(left, 1 / math.comb(t, size)) for left in combinations(tied, size)]
-        else:  # a window on a ring: everybody is in every place equally often
+        else:  # a window on a ring: every agent has every place equally often
             ring = (*tied, *tied)
             lefts += [(ring[k : k + size], 1 / t) for k in range(t)]
     for left, share in lefts:
@@ -126,13 +125,13 @@ def _add_place(
 def _fit(wins: Floats, sets: dict[frozenset[int], float], prior: float) -> Fit:
     """Maximise sum wins[i] x[i] - sum over sets of weight * log(sum of exp(x) in the set), by Newton's method."""
     if prior < 0:
-        raise BadParameter(f"prior={prior}: a number of virtual draws is zero or more")
+        raise BadParameter(f"prior = {prior}: must be at least 0")
     n = len(wins)
     member = np.zeros((len(sets), n), bool)  # [set, agent]
     for row, group in enumerate(sets):
         member[row, list(group)] = True
     weight = np.array(list(sets.values()))  # [set]
-    flat = np.full((n, n), 1 / n)  # fixes the sum of the strengths, which the results leave open
+    flat = np.full((n, n), 1 / n)  # fixes the sum of the strengths, which the results do not determine
 
     def look(x: Floats) -> tuple[float, Floats, Floats]:
         """Log-likelihood, gradient and information."""
@@ -166,7 +165,7 @@ def _fit(wins: Floats, sets: dict[frozenset[int], float], prior: float) -> Fit:
 
 
 def _check_finite(ahead: Iterable[tuple[int, int]], n: int) -> None:
-    """Strengths are finite where everybody is, through others, ahead of everybody once (Ford 1957)."""
+    """Strengths are finite if every agent is ahead of every other, directly or through others (Ford 1957)."""
     reach = np.eye(n, dtype=bool)
     for a, b in ahead:
         reach[a, b] = True
@@ -174,7 +173,7 @@ def _check_finite(ahead: Iterable[tuple[int, int]], n: int) -> None:
         reach |= np.outer(reach[:, k], reach[k])
     if not reach.all():
         raise BadParameter(
-            "these results give no finite ratings: some agents never lost or drew against the rest; "
+            "these results have no finite ratings: some agents never lost or drew against the others; "
             f"use a prior, such as prior={PRIOR}"
         )
 
@@ -184,7 +183,7 @@ def _check_finite(ahead: Iterable[tuple[int, int]], n: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rating(Generic[Name]):
-    """One line of a rating list, in Elo points."""
+    """One entry of a rating list, in Elo points."""
 
     name: Name
     elo: float
@@ -194,7 +193,7 @@ class Rating(Generic[Name]):
 
 
 def order(scores: Sequence[float]) -> list[list[int]]:
-    """Places by score: the indices of those that share each, best first."""
+    """Places by score, best first: the indices that share each place."""
     return [[k for k, score in enumerate(scores) if score == at] for at in sorted(set(scores), reverse=True)]
 
 
@@ -207,8 +206,8 @@ def rate(
 ) -> list[Rating[Name]]:
     """The rating list of games between any number of agents, each given as (agents, scores); best first.
 
-    The mean rating is 0, or that of `anchor` is. `names` adds agents that may not have played. An agent that meets
-    itself gains and loses nothing by it.
+    The mean rating is 0, or that of `anchor`. `names` adds agents that may not have played. Games of an agent against
+    itself do not count.
     """
     index: dict[Name, int] = {name: k for k, name in enumerate(names)}
     places: list[list[list[int]]] = []
@@ -219,7 +218,7 @@ def rate(
         if len(set(numbers)) == len(numbers) > 1:
             places.append([[numbers[k] for k in place] for place in order(scores)])
     if anchor is not None and anchor not in index:
-        raise BadParameter(f"anchor {anchor}: no such agent among {', '.join(map(str, index))}")
+        raise BadParameter(f"anchor = {anchor}: not one of {', '.join(map(str, index))}")
     fit = _fit_places(len(index), places, prior)
     at = None if anchor is None else index[anchor]
     strengths = ELO * (fit.strengths - (0 if at is None else fit.strengths[at]))
@@ -228,7 +227,7 @@ def rate(
         Rating(name, float(strengths[k]), float(strengths[k] - margins[k]), float(strengths[k] + margins[k]), played[k])
         for name, k in index.items()
     ]
-    return sorted(listed, key=lambda rating: -rating.elo)  # stable: equals stay in the order given
+    return sorted(listed, key=lambda rating: -rating.elo)  # stable: ties keep their order
 
 
 def _fit_places(n: int, places: list[list[list[int]]], prior: float) -> Fit:
@@ -252,12 +251,12 @@ def _fit_places(n: int, places: list[list[list[int]]], prior: float) -> Fit:
 # ---- Glicko-2 ----
 
 _GLICKO = 173.7178  # points per unit, as the paper rounds it
-TAU = 0.5  # how much volatilities may change; the paper advises 0.3 to 1.2
+TAU = 0.5  # how much volatilities may change; the paper recommends 0.3 to 1.2
 
 
 @dataclass(frozen=True, slots=True)
 class Glicko:
-    """A Glicko-2 rating: its value, how uncertain it is, and how erratic the agent's results are."""
+    """A Glicko-2 rating: its value, its uncertainty, and how erratic the results are."""
 
     rating: float = 1500.0
     deviation: float = 350.0
@@ -271,7 +270,7 @@ class Glicko:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Name]):
-    """What one agent scored against another: `points` of `games`, which need not be whole numbers."""
+    """The result of one agent against another: `points` of `games`, which need not be whole numbers."""
 
     agent: Name
     other: Name
@@ -292,7 +291,7 @@ def glicko2(player: Glicko, results: Iterable[tuple[Glicko, float, float]], tau:
         expected = 1 / (1 + math.exp(-g * (mu - (opponent.rating - 1500) / _GLICKO)))
         information += games * g * g * expected * (1 - expected)
         gain += g * (points - games * expected)
-    if information == 0:  # did not play: only the uncertainty grows
+    if information == 0:  # it did not play: only the uncertainty grows
         return Glicko(player.rating, _GLICKO * math.hypot(phi, player.volatility), player.volatility)
     variance = 1 / information
     sigma = _volatility(phi, player.volatility, variance, variance * gain, tau)
@@ -328,10 +327,10 @@ def _volatility(phi: float, sigma: float, variance: float, delta: float, tau: fl
 
 
 def outcomes(games: Iterable[tuple[Sequence[Name], Sequence[float]]]) -> list[Outcome[Name]]:
-    """Games of any number of agents as results of pairs, each pair in both directions, summed up.
+    """Games of any number of agents as total results of pairs, each pair in both directions.
 
-    A game of N agents has many pairs but tells less than as many games of two; each of its pairs counts 2/N of a
-    game. As in `plackett_luce`, those who share the last place below somebody are not compared.
+    A game of N agents has many pairs but says less than as many games of two; each of its pairs counts as 2/N of a
+    game. As in `plackett_luce`, agents that share the last place are not compared.
     """
     sums: dict[tuple[Name, Name], list[float]] = {}
     for agents, scores in games:
@@ -352,7 +351,7 @@ def outcomes(games: Iterable[tuple[Sequence[Name], Sequence[float]]]) -> list[Ou
 def rating_period(
     ratings: dict[Name, Glicko], results: Sequence[Outcome[Name]], tau: float = TAU
 ) -> dict[Name, Glicko]:
-    """Everybody's rating after a period; agents without one enter at 1500, those who did not play grow uncertain."""
+    """The ratings after a period; new agents start at 1500, those who did not play become more uncertain."""
     before = dict(ratings)
     met: dict[Name, list[tuple[Any, float, float]]] = {}
     for result in results:

@@ -1,42 +1,55 @@
-"""`GameRecord`: all that is kept of one game, and `Task`: all that must be known to play it."""
+"""`Task`: everything needed to play a game. `GameRecord`: everything kept of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from meijin.core.agent import Limit
+from meijin.core.rng import stream
 
-#: How a game came to its scores: by its rules, by a forfeit, by a judge's ruling, or by the cap on its length.
+_LIMITS = tuple(limit.name for limit in fields(Limit))
+#: How a game ended: by its rules, by a forfeit, by a judge, or by the cap on its length.
 ENDINGS = ("rules", "forfeit", "judged", "cap")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One game to be played. Equal tasks give equal games wherever and whenever they are played, clocks aside."""
+    """One game to play. Equal tasks give equal games wherever and whenever they are played, unless a clock decides."""
 
     game: str  # expression
     agents: tuple[str, ...]  # [seat] -> expression
     opening: tuple[int, ...] = ()  # moves and chance outcomes already made
-    seed: int = 0  # of the agents' and of chance's random numbers
-    limits: tuple[Limit, ...] = ()  # [seat]; empty: the agents' own
+    seed: int = 0  # for the random numbers of agents and chance
+    limits: tuple[Limit, ...] = ()  # [seat]; empty: the agents' own limits
     event: str = ""  # the match or tournament it belongs to
-    number: int = 0  # which game of the event it is, counted from 0
-    round: int = 0  # round of a tournament, counted from 0
+    number: int = 0  # within the event, from 0
+    round: int = 0  # of a tournament, from 0
+
+
+def derive(seed: int, index: int) -> int:
+    """The `index`-th of the unrelated seeds that follow from a seed; 63 bits."""
+    return int(stream(seed, index)[0]) >> 1
+
+
+def limit_fields(limit: Limit) -> dict[str, Any]:
+    """What a limit sets, as JSON."""
+    given = {name: value for name in _LIMITS if (value := getattr(limit, name)) is not None}
+    return {name: value if isinstance(value, int | float) else asdict(value) for name, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class MoveNote:
-    """What is kept of one ply besides the move."""
+    """What is kept of one ply besides its move."""
 
     seconds: float | None = None
-    value: tuple[float, ...] | None = None  # [seat], by the agent that moved
-    analysis: dict[str, Any] | None = None  # the agent's whole analysis, where that was asked for; plain JSON
+    value: tuple[float, ...] | None = None  # [seat], as the agent that moved sees it
+    analysis: dict[str, Any] | None = None  # the agent's whole analysis as JSON, if requested
 
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """One game that was played. `moves` holds the opening, every move and every chance outcome, in order."""
+    """One game. `moves` are the opening, all moves and all chance outcomes, in order."""
 
     task: Task
     moves: tuple[int, ...]
@@ -44,10 +57,10 @@ class GameRecord:
     ending: str = "rules"  # one of ENDINGS
     forfeit: int | None = None  # the seat that forfeited
     reason: str = ""  # why the game ended as it did: "hex: no answer within 5 s"
-    notes: tuple[MoveNote, ...] = ()  # one a ply of `moves`, or none at all
+    notes: tuple[MoveNote, ...] = ()  # one per ply of `moves`, or none at all
     began: str = ""  # UTC, ISO 8601
     seconds: float = 0.0
-    headers: dict[str, str] = field(default_factory=dict)  # what an imported file said besides
+    headers: dict[str, str] = field(default_factory=dict)  # other information from an imported file
 
     @property
     def plies(self) -> int:

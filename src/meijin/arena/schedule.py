@@ -1,8 +1,8 @@
 """Who plays whom: round robin, gauntlet, Swiss, and tables of more than two seats.
 
-A schedule is made of rounds, all with equally many games, and a game's number depends on nothing that comes after
-it: a tournament can be stopped, resumed and prolonged, and its games stay the same ones. In a round all tables play
-the same openings, each table from every seat.
+A schedule consists of rounds with equally many games, and a game's number does not depend on later games: a tournament
+can be stopped, resumed and extended, and its games stay the same. In a round all tables play the same openings, each
+table from every seat.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import Literal, get_args
 
 import numpy as np
 
+from meijin.arena.record import derive
 from meijin.core.errors import BadParameter, suggest
 from meijin.core.rng import below, stream
 
-KINDS = ("round_robin", "gauntlet", "swiss", "sampled")
-SEATINGS = ("rotations", "all")
+Kind = Literal["round_robin", "gauntlet", "swiss", "sampled"]
+Seating = Literal["rotations", "all"]
+KINDS: tuple[str, ...] = get_args(Kind)
+SEATINGS: tuple[str, ...] = get_args(Seating)
+MAX_GAMES = 1_000_000  # in a round
 
 Group = tuple[int, ...]  # agents at one table, by number
 
@@ -35,11 +40,6 @@ class Fixture:
     seed: int
 
 
-def derive(seed: int, index: int) -> int:
-    """The `index`-th seed that follows from a seed; 63 bits."""
-    return int(stream(seed, index)[0]) >> 1
-
-
 @dataclass(frozen=True)
 class Schedule:
     """The games of one tournament of `agents` agents in one game."""
@@ -49,24 +49,25 @@ class Schedule:
     seats: int
     seed: int = 0
     repeats: int = 1  # openings that a table plays in a round
-    challengers: Group = ()  # gauntlet: those who play the field
+    challengers: Group = ()  # gauntlet: those who play all others
     seating: str = "rotations"  # or "all": every order of the agents of a table
     tables: int = 0  # sampled: tables in a round
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise BadParameter(f"kind '{self.kind}'{suggest(self.kind, KINDS) or '; use ' + ', '.join(KINDS)}")
+            near = suggest(self.kind, KINDS)
+            raise BadParameter(f"kind = '{self.kind}': choose from {', '.join(KINDS)}{near}")
         if self.seating not in SEATINGS:
-            raise BadParameter(f"seatings '{self.seating}'; use {' or '.join(SEATINGS)}")
+            raise BadParameter(f"seatings = '{self.seating}': choose from {', '.join(SEATINGS)}")
         if self.repeats < 1:
-            raise BadParameter(f"repeats = {self.repeats}: a table plays at least one opening a round")
+            raise BadParameter(f"repeats = {self.repeats}: must be at least 1")
         least = max(2, self.seats) if self.seats > 1 else 1
         if self.agents < least:
-            raise BadParameter(f"{self.agents} agents: a tournament of {self.seats} seats needs at least {least}")
+            raise BadParameter(f"{self.agents} agents: a game of {self.seats} seats needs at least {least}")
         if self.kind == "swiss" and self.seats != 2:
-            raise BadParameter(f"a Swiss tournament is for games of two seats, not {self.seats}; use round_robin")
+            raise BadParameter(f"a Swiss tournament is for games of two seats, not {self.seats}; choose round_robin")
         if self.kind == "sampled" and self.tables < 1:
-            raise BadParameter("a sampled tournament needs tables = N, the number of tables in a round")
+            raise BadParameter("a sampled tournament needs tables = N, the number of tables per round")
         if self.kind == "gauntlet" and self.seats > 1:
             field = self.agents - len(set(self.challengers))
             if not self.challengers or field < self.seats - 1:
@@ -74,6 +75,8 @@ class Schedule:
                     f"a gauntlet needs challengers and at least {self.seats - 1} other agents; there are "
                     f"{len(set(self.challengers))} challengers and {field} others"
                 )
+        if self.games_a_round > MAX_GAMES:
+            raise BadParameter(f"{self.games_a_round:,} games per round; at most {MAX_GAMES:,} are possible")
 
     @property
     def groups_a_round(self) -> int:
@@ -102,12 +105,12 @@ class Schedule:
         return self.kind == "swiss"
 
     def round(self, number: int, results: Iterable[tuple[Fixture, Sequence[float]]] = ()) -> list[Fixture]:
-        """The games of a round; `results` are the fixtures and scores of all earlier rounds, where it is adaptive."""
+        """The games of a round; an adaptive one needs the fixtures and scores of all earlier rounds as `results`."""
         fixtures: list[Fixture] = []
         for place, group in enumerate(self._groups(number, results)):
             for repeat in range(self.repeats):
                 opening = number * self.repeats + repeat
-                # Alone at the table, all meet the same luck; else every table has its own, the same for its seatings.
+                # In a game for one, all have the same luck; else every table has its own, the same for its seatings.
                 table = (opening * self.groups_a_round + place) if self.seats > 1 else opening
                 for agents in seatings(group, self.seating):
                     at = number * self.games_a_round + len(fixtures)
@@ -130,14 +133,14 @@ class Schedule:
 
 
 def seatings(group: Group, how: str = "rotations") -> list[Group]:
-    """The orders in which a group sits down: its rotations give everybody every seat once, "all" is every order."""
+    """The seatings of a group: rotations give every agent every seat once, "all" is every order."""
     if how == "all":
         return list(permutations(group))
     return [group[k:] + group[:k] for k in range(len(group))]
 
 
 def sampled(agents: int, seats: int, tables: int, seed: int) -> list[Group]:
-    """Random tables, everybody at equally many (within one), and with everybody else about equally often."""
+    """Random tables: all agents sit at equally many (within one), and meet each other about equally often."""
     rng = stream(seed)
     tables_of, met = np.zeros(agents, int), np.zeros((agents, agents), int)
     groups: list[Group] = []
@@ -147,7 +150,7 @@ def sampled(agents: int, seats: int, tables: int, seed: int) -> list[Group]:
         group: list[int] = []
         while len(group) < seats:
             left = [a for a in range(agents) if a not in group]
-            # Those with the fewest tables come first; who sat less with this group breaks the tie, then the lot.
+            # Fewest tables first; ties go to whoever met this group less often, then by lot.
             group.append(min(left, key=lambda a: (tables_of[a], met[a, group].sum(), lots[a])))
         tables_of[group] += 1
         met[np.ix_(group, group)] += 1
@@ -161,7 +164,7 @@ def sampled(agents: int, seats: int, tables: int, seed: int) -> list[Group]:
 def swiss(
     agents: int, number: int, results: Iterable[tuple[Fixture, Sequence[float]]], bye_points: float
 ) -> list[Group]:
-    """The pairs of a Swiss round: equal points meet, nobody meets again while that can be avoided."""
+    """The pairs of a Swiss round: agents with equal points meet; rematches are avoided if possible."""
     points = [0.0] * agents
     met: Counter[frozenset[int]] = Counter()
     played = {(r, agent): False for r in range(number) for agent in range(agents)}
@@ -178,7 +181,7 @@ def swiss(
     byes = Counter(agent for (_, agent), there in played.items() if not there)
     for agent, count in byes.items():
         points[agent] += count * bye_points
-    # Buchholz, the points of those met, ranks equals; then the order of the plan.
+    # Ties are broken by Buchholz (the points of the opponents), then by the order of the plan.
     buchholz = [sum(points[b] for b in range(agents) if met[frozenset((a, b))]) for a in range(agents)]
     ranked = sorted(range(agents), key=lambda a: (-points[a], -buchholz[a], a))
     if agents % 2:
@@ -187,7 +190,7 @@ def swiss(
 
 
 def _bye(ranked: list[int], met: Counter[frozenset[int]], byes: Counter[int]) -> int:
-    """Who sits out: the lowest of those with the fewest byes, unless that forces others to meet again."""
+    """Who sits out: the lowest of those with the fewest byes, unless that forces a rematch."""
 
     def rematches(agent: int) -> int:
         rest = [a for a in ranked if a != agent]
@@ -214,7 +217,7 @@ def _pairs(ranked: list[int], points: list[float], met: Counter[frozenset[int]])
 
 
 def _preferred(one: int, others: list[int], points: list[float], met: Counter[frozenset[int]]) -> list[int]:
-    """Opponents, the most wanted first: new ones, near in points; among equals the top half meets the bottom half."""
+    """Opponents, best first: new ones, near in points; with equal points the top half meets the bottom half."""
     equals = [a for a in others if points[a] == points[one]]
     half = len(equals) // 2
     order = {a: k for k, a in enumerate([*equals[half:], *reversed(equals[:half])])}
@@ -224,7 +227,7 @@ def _preferred(one: int, others: list[int], points: list[float], met: Counter[fr
 
 
 def _fresh(group: list[int], met: Counter[frozenset[int]]) -> int:
-    """How many pairs at most can be made of agents that have not met."""
+    """The largest number of pairs of agents that have not met."""
     return matching([[j for j, b in enumerate(group) if a != b and not met[frozenset((a, b))]] for a in group])
 
 

@@ -1,10 +1,10 @@
-"""What the games of a tournament show: ratings, crosstable, results by seat, forfeits."""
+"""The standings of a tournament: ratings, crosstable, results by seat, forfeits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 
@@ -14,7 +14,7 @@ from meijin.arena.stats import Tally
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedGame:
     """A game of the schedule and how it ended."""
 
     number: int  # in the tournament
@@ -27,8 +27,8 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """What one agent did against another, counted by who of the two scored higher."""
+class PairResults:
+    """Results of one agent against another: the higher score of the two wins."""
 
     wins: int = 0
     draws: int = 0
@@ -48,8 +48,8 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Forfeit:
-    """A game that an agent lost by crashing, running out of time, moving illegally or the like."""
+class ForfeitedGame:
+    """A game that an agent lost by a crash, an illegal move, taking too long or the like."""
 
     agent: str
     number: int  # of the game in the tournament
@@ -58,7 +58,7 @@ class Forfeit:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StandingsRow:
     """One agent in the list of a game, or of all games together."""
 
     rank: int
@@ -70,13 +70,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Standings:
-    """All that follows from the games played so far in one game. Agents are numbered as in `names`."""
+    """What the games played so far show in one game. Agents are numbered as in `names`."""
 
     game: str  # expression
     title: str
     seats: int
     names: tuple[str, ...]  # [agent]
-    played: Sequence[Played]  # by number
+    played: Sequence[PlayedGame]  # by number
     total: int  # games when all are played
     anchor: str | None = None  # whose rating is 0; None: the mean is
 
@@ -89,7 +89,7 @@ class Standings:
 
     @cached_property
     def contests(self) -> list[tuple[int, list[str], list[float]]]:
-        """(round, agents, scores) of every contest. Those who are alone at the board contend on the same opening."""
+        """(round, agents, scores) of every contest. In a game for one, all who played an opening compete on it."""
         if not self.solo:
             return [(game.fixture.round, self._name(game.fixture), list(game.scores)) for game in self.played]
         by_opening: dict[int, tuple[int, list[str], list[float]]] = {}
@@ -110,17 +110,17 @@ class Standings:
         return found
 
     @cached_property
-    def lines(self) -> list[Line]:
-        """The list, best first: by rating, or by mean score where everybody plays alone."""
+    def rows(self) -> list[StandingsRow]:
+        """The list, best first: by rating, or by mean score in a game for one."""
         ratings = rate([(agents, scores) for _, agents, scores in self.contests], self.names, anchor=self.anchor)
         glicko = glicko_by_rounds(self.names, self.contests)
-        lines = [Line(0, r.name, r, glicko[r.name], total(self.tallies[r.name])) for r in ratings]
+        rows = [StandingsRow(0, r.name, r, glicko[r.name], Tally.total(self.tallies[r.name])) for r in ratings]
         if self.solo:
-            lines.sort(key=lambda line: -line.tally.mean if line.tally.games else math.inf)
-        return ranked(lines)
+            rows.sort(key=lambda row: -row.tally.mean if row.tally.games else math.inf)
+        return _ranked(rows)
 
     @cached_property
-    def pairs(self) -> dict[tuple[str, str], Pair]:
+    def pairs(self) -> dict[tuple[str, str], PairResults]:
         """(agent, other) -> results, where they met."""
         counts: dict[tuple[str, str], list[int]] = {}
         for _, agents, scores in self.contests:
@@ -128,36 +128,25 @@ class Standings:
                 if agents[a] != agents[b]:
                     row = counts.setdefault((agents[a], agents[b]), [0, 0, 0])
                     row[0 if scores[a] > scores[b] else 1 if scores[a] == scores[b] else 2] += 1
-        return {key: Pair(*row) for key, row in counts.items()}
+        return {key: PairResults(*row) for key, row in counts.items()}
 
     @cached_property
-    def forfeits(self) -> list[Forfeit]:
+    def forfeits(self) -> list[ForfeitedGame]:
         return [
-            Forfeit(self.names[game.fixture.agents[game.forfeit]], game.number, game.forfeit, game.reason)
+            ForfeitedGame(self.names[game.fixture.agents[game.forfeit]], game.number, game.forfeit, game.reason)
             for game in self.played
             if game.forfeit is not None
         ]
 
 
-def total(seats: Sequence[Tally]) -> Tally:
-    """The tallies of all seats together."""
-    together = Tally()
-    for tally in seats:
-        together.wins += tally.wins
-        together.draws += tally.draws
-        together.losses += tally.losses
-        together.scores.extend(tally.scores)
-    return together
-
-
-def ranked(lines: Sequence[Line]) -> list[Line]:
-    return [Line(k, line.name, line.rating, line.glicko, line.tally) for k, line in enumerate(lines, 1)]
+def _ranked(rows: Sequence[StandingsRow]) -> list[StandingsRow]:
+    return [replace(row, rank=k) for k, row in enumerate(rows, 1)]
 
 
 def glicko_by_rounds(
     names: Sequence[str], contests: Sequence[tuple[int, Sequence[str], Sequence[float]]]
 ) -> dict[str, Glicko]:
-    """Glicko-2 ratings where every round is a rating period and everybody begins at 1500."""
+    """Glicko-2 ratings with one rating period per round, starting from 1500."""
     ratings = {name: Glicko() for name in names}
     rounds: dict[int, list[tuple[Sequence[str], Sequence[float]]]] = {}
     for number, agents, scores in contests:
@@ -167,8 +156,8 @@ def glicko_by_rounds(
     return ratings
 
 
-def overall(tables: Sequence[Standings]) -> list[Line]:
-    """The list over several games: every contest counts alike, whatever the game."""
+def overall(tables: Sequence[Standings]) -> list[StandingsRow]:
+    """The list over several games: every contest counts the same."""
     names = tables[0].names
     contests = [contest for table in tables for contest in table.contests]
     ratings = rate([(agents, scores) for _, agents, scores in contests], names, anchor=tables[0].anchor)
@@ -177,4 +166,4 @@ def overall(tables: Sequence[Standings]) -> list[Line]:
     for _, agents, scores in contests:
         for k, agent in enumerate(agents):
             tallies[agent].add(scores[k], [*scores[:k], *scores[k + 1 :]])
-    return ranked([Line(0, r.name, r, glicko[r.name], tallies[r.name]) for r in ratings])
+    return _ranked([StandingsRow(0, r.name, r, glicko[r.name], tallies[r.name]) for r in ratings])

@@ -1,13 +1,13 @@
-"""What results show: tallies, and intervals that say how sure one can be.
+"""Tallies of results, and confidence intervals.
 
-Every interval here is a 95 % one unless it is told otherwise. A result is a share of the points of one game: a win
-counts 1, a draw 1/2, a loss 0.
+Intervals are 95 % intervals unless stated otherwise. A result is a share of the points of one game: 1 for a win, 1/2
+for a draw, 0 for a loss.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
@@ -25,7 +25,7 @@ FEW = 10  # samples, or groups of games, too few for their own spread to be trus
 
 @dataclass(slots=True)
 class Tally:
-    """Results of one agent, in all or in one seat. A win is the highest score alone, a draw the highest shared."""
+    """Results of one agent, in all seats or in one. The highest score alone wins, the highest score shared draws."""
 
     wins: int = 0
     draws: int = 0
@@ -46,15 +46,26 @@ class Tally:
     def games(self) -> int:
         return self.wins + self.draws + self.losses
 
+    @classmethod
+    def total(cls, tallies: Iterable[Tally]) -> Tally:
+        """Several tallies together."""
+        together = cls()
+        for tally in tallies:
+            together.wins += tally.wins
+            together.draws += tally.draws
+            together.losses += tally.losses
+            together.scores += tally.scores
+        return together
+
     @property
-    def points(self) -> float:
+    def share(self) -> float:
         """Share of the points: a win counts 1, a draw 1/2."""
         return (self.wins + self.draws / 2) / self.games if self.games else math.nan
 
     @property
     def interval(self) -> Interval:
-        """95 % Wilson interval of `points`; draws make it a little wide, never narrow."""
-        return wilson(self.points, self.games)
+        """95 % Wilson interval of `share`; with draws it is a little wide, never narrow."""
+        return wilson(self.share, self.games)
 
     @property
     def mean(self) -> float:
@@ -62,8 +73,8 @@ class Tally:
 
     @property
     def mean_interval(self) -> Interval:
-        """95 % interval of the mean score: bootstrapped, as scores may be skewed; by its standard error where scores
-        are too few for that, or so many that it comes to the same."""
+        """95 % interval of the mean score: bootstrapped, as scores may be skewed; by the standard error if there are
+        too few scores for that, or so many that both agree."""
         if len(self.scores) < 2:
             return (math.nan, math.nan)
         if FEW <= len(self.scores) < LARGE:
@@ -73,7 +84,7 @@ class Tally:
 
 
 def result(score: float, others: Sequence[float]) -> float:
-    """1 for the highest score alone, 1/2 for the highest shared, else 0; 1 where there is nobody to beat."""
+    """1 for the highest score alone, 1/2 for the highest shared, else 0; 1 in a game for one."""
     best = max(others, default=-math.inf)
     return 1.0 if score > best or not others else 0.5 if score == best else 0.0
 
@@ -84,7 +95,7 @@ def wilson(share: float, n: float, z: float = Z) -> Interval:
         return (0.0, 1.0)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # The share lies inside; rounding must not leave it out where it is 0 or 1.
+    # The share lies inside; rounding must not exclude it when it is 0 or 1.
     return max(0.0, min(share, centre - margin)), min(1.0, max(share, centre + margin))
 
 
@@ -95,15 +106,15 @@ def bootstrap(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """The percentile interval of a statistic, which takes an array [resample, sample] and gives one number a resample.
+    """The percentile interval of a statistic, which maps an array [resample, sample] to one number per resample.
 
-    For games that are not independent, such as the two sides of an opening, let a sample be the mean of a group.
+    For games that are not independent, such as both sides of an opening, use the mean of a group as a sample.
     """
     values = np.asarray(samples, np.float64)
     if values.size == 0:
         return (math.nan, math.nan)
     rng = np.random.default_rng(seed)
-    block = max(1, 4_000_000 // values.size)  # so many resamples at a time fit in little memory
+    block = max(1, 4_000_000 // values.size)  # resamples at a time: bounds memory
     drawn = [
         statistic(values[rng.integers(0, values.size, (min(block, resamples - done), values.size))])
         for done in range(0, resamples, block)
@@ -117,7 +128,7 @@ def bootstrap(
 
 @dataclass(frozen=True, slots=True)
 class EloDifference:
-    """How much stronger one agent is than another, in Elo, with its 95 % interval and what the sign is worth."""
+    """How much stronger one agent is than another, in Elo, with its 95 % interval."""
 
     value: float
     interval: Interval
@@ -125,10 +136,10 @@ class EloDifference:
 
 
 def elo_difference(groups: Sequence[Sequence[float]]) -> EloDifference:
-    """The Elo difference by the results of one agent, grouped: games of one opening stand or fall together.
+    """The Elo difference from the results of one agent in groups of games that depend on each other (same opening).
 
-    The interval is Wilson's for as many independent games as would have the variance that the groups show: draws and
-    paired openings make it narrower, openings that decide games wider.
+    The interval is Wilson's for as many independent games as would have the variance of the groups: draws and paired
+    openings make it narrower, openings that decide games make it wider.
     """
     games = sum(map(len, groups))
     if games == 0:
@@ -142,9 +153,9 @@ def elo_difference(groups: Sequence[Sequence[float]]) -> EloDifference:
 
 
 def effective_games(groups: Sequence[Sequence[float]]) -> float:
-    """How many independent games that are won or lost would tell as much about the share of the points.
+    """How many independent games without draws would tell as much about the share of the points.
 
-    At worst one a group; at best four times the games there were, so that a run of draws is not taken for certainty.
+    At least one per group; at most four times the games, so that a run of draws is not taken for certainty.
     """
     games = sum(map(len, groups))
     whole = [group for group in groups if len(group) == len(groups[0])]  # the last one may be unfinished

@@ -1,33 +1,47 @@
-"""`Store`: games in a SQLite file, written by any number of processes, read in part or page by page.
+"""`Store`: games in a SQLite file, written by any number of processes and read page by page.
 
-A game is known by its event and its number in it, and no game is stored twice. Its moves are one short blob that
-begins with the same bytes as those of every game with the same opening, which makes the opening tree a range of an
-index. What is kept of each ply lies beside, so that results are read without it.
+A game is identified by its event and its number in it, and no game is stored twice. Its moves are one short blob that
+begins with the same bytes as those of every game with the same opening, so the opening tree is a range of an index.
+Notes are in tables of their own, so that results are read without them.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
-from meijin.arena import packing
-from meijin.arena.answers import Branch, Count, Event, Result
+import msgspec
+
+from meijin.arena import record_codec as codec
 from meijin.arena.database import Database, Migration
-from meijin.arena.filters import Filters, condition
-from meijin.arena.packing import Packed
+from meijin.arena.queries import AgentResults, Branch, EventSummary, Filters, GameSummary, condition
 from meijin.arena.record import GameRecord, Task
-from meijin.core.agent import Limit
+from meijin.arena.record_codec import EncodedRecord
 from meijin.core.errors import MeijinError
 
-__all__ = ["MIGRATIONS", "Branch", "Count", "Event", "Filters", "Packed", "Result", "Store"]
+T = TypeVar("T")
 
-PAGE = 200  # games read at a time; 4 times as many where moves are left out
+PAGE = 200  # games read at a time; 4 times as many without moves
+#: What reading a damaged row may raise. LookupError: a game without seats.
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    struct.error,
+    zlib.error,
+    MeijinError,
+)
 
 #: Append to change the tables; what is here has been written to people's files.
 MIGRATIONS: tuple[Migration, ...] = (
@@ -65,7 +79,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             ply INTEGER NOT NULL,
             analysis BLOB NOT NULL,
             PRIMARY KEY (record, ply)) WITHOUT ROWID""",
-        f"CREATE INDEX lines ON games (game, substr(moves, 1, {packing.INDEXED}))",
+        f"CREATE INDEX lines ON games (game, substr(moves, 1, {codec.INDEXED}))",
         "CREATE INDEX players ON seats (agent, record)",
     ),
 )
@@ -75,40 +89,29 @@ _RESULT = "g.id, e.name, g.number, g.round, n.text, g.ending, g.forfeit, g.reaso
 _FROM = "FROM games g JOIN events e ON e.id = g.event JOIN names n ON n.id = g.game"
 
 
-class Store:
-    """The games of a file, which is made if there is none (`create=False`: an error then)."""
+class Store(Database):
+    """The games of a file, which is created if it does not exist (`create=False`: that is an error)."""
 
     def __init__(self, path: str | Path, *, create: bool = True):
-        self.path = Path(path)
-        self._file = Database(path, MIGRATIONS, create=create)
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._file.close()
+        super().__init__(path, MIGRATIONS, create=create)
 
     # ---- writing ----
 
-    def add(self, records: Iterable[GameRecord | Packed]) -> int:
+    def add(self, records: Iterable[GameRecord | EncodedRecord]) -> int:
         """Store games, all of them or none; returns how many were new.
 
-        A game of an event that is stored already (same number, same task) is passed over; another game under its
-        number is an error. Games of no event ("") are always new and are numbered here.
+        A game of an event that is stored already (same number, same task) is skipped; another game under its number
+        is an error. Games without an event ("") are always new and are numbered here.
         """
-        rows = [
-            record if isinstance(record, Packed) else Packed(record) for record in records
-        ]  # the file stays free for others until all have been made
+        # All are encoded first: the file is locked for as short a time as possible.
+        rows = [record if isinstance(record, EncodedRecord) else EncodedRecord(record) for record in records]
         if not rows:
             return 0
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             ids: dict[tuple[str, str], int] = {}
             return sum(self._insert(db, row, ids) for row in rows)
 
-    def _insert(self, db: sqlite3.Connection, row: Packed, ids: dict[tuple[str, str], int]) -> bool:
+    def _insert(self, db: sqlite3.Connection, row: EncodedRecord, ids: dict[tuple[str, str], int]) -> bool:
         task = row.task
         event = _intern(db, "events", "name", task.event, ids)
         game = _intern(db, "names", "text", task.game, ids)
@@ -120,7 +123,7 @@ class Store:
         cursor = db.execute(
             "INSERT INTO games (event, number, round, game, seed, limits, opening, moves, plies, ending, forfeit, "
             f"reason, began, seconds, headers) VALUES ({marks}) ON CONFLICT (event, number) DO NOTHING",
-            (event, number, task.round, game, packing.seed(task.seed), *row.columns),
+            (event, number, task.round, game, codec.encode_seed(task.seed), *row.columns),
         )
         if cursor.rowcount == 0:
             self._expect_same(db, event, task)
@@ -137,27 +140,29 @@ class Store:
         return True
 
     def _expect_same(self, db: sqlite3.Connection, event: int, task: Task) -> None:
-        """A game under this number is there; it must be the one that `task` describes."""
-        record, game, seed = db.execute(
-            f"SELECT g.id, n.text, g.seed {_FROM} WHERE g.event = ? AND g.number = ?", (event, task.number)
-        ).fetchone()
-        question = "SELECT n.text FROM seats s JOIN names n ON n.id = s.agent WHERE s.record = ? ORDER BY s.seat"
-        agents = tuple(text for (text,) in db.execute(question, (record,)))
-        if (game, int(seed), agents) != (task.game, task.seed, task.agents):
+        """A game with this number is stored; it must be the one that `task` describes."""
+        with self._reading(f"game {task.number} of '{task.event}'"):
+            record, game, seed = db.execute(
+                f"SELECT g.id, n.text, g.seed {_FROM} WHERE g.event = ? AND g.number = ?", (event, task.number)
+            ).fetchone()
+            agents, _ = _seats(db, [record])[record]
+            same = (game, int(seed), agents) == (task.game, task.seed, task.agents)
+        if not same:
             raise MeijinError(
                 f"games database '{self.path}': event '{task.event}' already has another game {task.number} "
-                f"({game}: {', '.join(agents)}); give the event another name"
+                f"({game}: {', '.join(map(str, agents))}); give the event another name"
             )
 
     def meta(self, event: str) -> Any:
         """What was last set for the event; None if nothing was."""
-        with self._file.use() as db:
+        with self.use() as db:
             found = db.execute("SELECT meta FROM events WHERE name = ?", (event,)).fetchone()
-        return None if found is None or found[0] is None else json.loads(found[0])
+        with self._reading(f"event '{event}'"):
+            return None if found is None or found[0] is None else json.loads(found[0])
 
     def set_meta(self, event: str, value: Any) -> None:
         """Keep a JSON value with an event: the plan of a tournament, for one."""
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             db.execute(
                 "INSERT INTO events (name, meta) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET meta = excluded.meta",
                 (event, json.dumps(value, ensure_ascii=False)),
@@ -165,42 +170,43 @@ class Store:
 
     # ---- reading ----
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[EventSummary]:
         """Every event, in the order they came."""
-        with self._file.use() as db:
+        with self.use() as db:
             rows = db.execute(
                 "SELECT e.name, count(g.id), coalesce(min(nullif(g.began, '')), ''), coalesce(max(g.began), '') "
                 "FROM events e LEFT JOIN games g ON g.event = e.id GROUP BY e.id ORDER BY e.id"
             ).fetchall()
-        return [Event(*row) for row in rows]
+        return [EventSummary(*row) for row in rows]
 
     def finished(self, event: str) -> set[int]:
         """The numbers of the event's games that are stored."""
-        with self._file.use() as db:
+        with self.use() as db:
             rows = db.execute("SELECT g.number FROM games g JOIN events e ON e.id = g.event WHERE e.name = ?", (event,))
-            return {number for (number,) in rows}
+            return {number for (number,) in rows if isinstance(number, int)}
 
     def count(self, **filters: Unpack[Filters]) -> int:
         where, values = condition(filters)
-        with self._file.use() as db:
+        with self.use() as db:
             return int(db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0])
 
-    def results(self, event: str | None = None, /, **filters: Unpack[Filters]) -> Iterator[Result]:
+    def results(self, event: str | None = None, /, **filters: Unpack[Filters]) -> Iterator[GameSummary]:
         """Who played whom and how it ended, by event and number; moves are not read."""
         if event is not None:
             filters["event"] = event
         for page in self._pages(_RESULT, filters, 4 * PAGE):
-            with self._file.use() as db:
+            with self.use() as db:
                 seats = _seats(db, [row[0] for row in page])
-            for id_, name, number, round_, game, *rest in page:
-                agents, scores = seats[id_]
-                yield Result._make((name, number, round_, game, agents, scores, *rest, id_))
+            yield from self._decoded(page, partial(_summary, seats=seats))
 
     def games(self, **filters: Unpack[Filters]) -> Iterator[GameRecord]:
-        """Whole games, by event and number. They are read a page at a time, so the file may be written meanwhile."""
+        """Whole games, by event and number, read a page at a time, so that the file may be written meanwhile.
+
+        The moves are as they were stored: `formats.verified` replays them by the rules.
+        """
         more = "g.seed, g.limits, g.opening, g.moves, g.headers, (SELECT plies FROM notes WHERE record = g.id)"
         for page in self._pages(f"{_RESULT}, {more}", filters, PAGE):
-            with self._file.use() as db:
+            with self.use() as db:
                 ids = [row[0] for row in page]
                 seats = _seats(db, ids)
                 question = (
@@ -210,13 +216,12 @@ class Store:
                     id_: [(ply, blob) for _, ply, blob in rows]
                     for id_, rows in groupby(db.execute(question, ids), key=lambda row: row[0])
                 }
-            for row in page:
-                yield _record(row, *seats[row[0]], analyses.get(row[0], []))
+            yield from self._decoded(page, partial(_record, seats=seats, analyses=analyses))
 
-    def agents(self, **filters: Unpack[Filters]) -> dict[str, Count]:
+    def agents(self, **filters: Unpack[Filters]) -> dict[str, AgentResults]:
         """The results of every agent in the games that fit; those of one game's seats are counted apart."""
         where, values = condition(filters)
-        with self._file.use() as db:
+        with self.use() as db:
             rows = db.execute(
                 "SELECT a.text, count(*), total(s.result = 1), total(s.result = 0), total(s.result = -1), "
                 f"total(s.score) {_FROM} JOIN seats s ON s.record = g.id JOIN names a ON a.id = s.agent "
@@ -225,12 +230,14 @@ class Store:
             ).fetchall()
         return {text: _count(*counts) for text, *counts in rows}
 
-    def crosstable(self, event: str | None = None, /, **filters: Unpack[Filters]) -> dict[tuple[str, str], Count]:
+    def crosstable(
+        self, event: str | None = None, /, **filters: Unpack[Filters]
+    ) -> dict[tuple[str, str], AgentResults]:
         """(agent, other agent) -> its results in the games they shared, counted by who of the two scored higher."""
         if event is not None:
             filters["event"] = event
         where, values = condition(filters)
-        with self._file.use() as db:
+        with self.use() as db:
             names = dict(db.execute("SELECT id, text FROM names"))
             rows = db.execute(
                 "SELECT s.agent, o.agent, count(*), total(s.score > o.score), total(s.score = o.score), "
@@ -238,21 +245,21 @@ class Store:
                 f"JOIN seats o ON o.record = g.id AND o.seat <> s.seat WHERE {where} GROUP BY s.agent, o.agent",
                 values,
             ).fetchall()
-        return {(names[one], names[other]): _count(*counts) for one, other, *counts in rows}
+        return {(names.get(one, "?"), names.get(other, "?")): _count(*counts) for one, other, *counts in rows}
 
     def tree(self, game: str, prefix: Sequence[int] = (), /, **filters: Unpack[Filters]) -> list[Branch]:
         """What was played after the moves of `prefix` in a game (its exact expression), most often first."""
         where, values = condition(filters)
-        begin = packing.moves(prefix)
-        head = begin[: packing.INDEXED]
+        begin = codec.encode_moves(prefix)
+        head = begin[: codec.INDEXED]
         # Every game with this opening begins with these bytes, and no other does.
-        line = f"substr(g.moves, 1, {packing.INDEXED})"
+        line = f"substr(g.moves, 1, {codec.INDEXED})"
         upper = _after(head)
         bounds = [head, *([] if upper is None else [upper])]
         at = len(begin) + 1
-        with self._file.use() as db:
+        with self.use() as db:
             rows = db.execute(
-                f"SELECT {packing.move_at('g.moves', at)} AS next, s.seat, count(*), total(s.result = 1), "
+                f"SELECT {codec.move_at('g.moves', at)} AS next, s.seat, count(*), total(s.result = 1), "
                 f"total(s.result = 0), avg(s.score) {_FROM} JOIN seats s ON s.record = g.id "
                 f"WHERE g.game = (SELECT id FROM names WHERE text = ?) AND {line} >= ? "
                 f"{'' if upper is None else f'AND {line} < ?'} AND substr(g.moves, 1, ?) = ? "
@@ -262,8 +269,9 @@ class Store:
         found = []
         for code, group in groupby(rows, key=lambda row: row[0]):
             _, _, counts, wins, draws, scores = zip(*group, strict=True)
-            branch = Branch(packing.unpack(code)[0], counts[0], tuple(map(int, wins)), tuple(map(int, draws)), scores)
-            found.append(branch)
+            with self._reading("a game of the tree"):
+                (move,) = codec.decode_moves(code)
+            found.append(Branch(move, counts[0], tuple(map(int, wins)), tuple(map(int, draws)), scores))
         return sorted(found, key=lambda branch: (-branch.games, branch.move))
 
     def _pages(self, columns: str, filters: Filters, size: int) -> Iterator[list[Any]]:
@@ -271,7 +279,7 @@ class Store:
         where, values = condition(filters)
         after = (-1, -1)
         while True:
-            with self._file.use() as db:
+            with self.use() as db:
                 page = db.execute(
                     f"SELECT {columns}, g.event {_FROM} WHERE {where} AND (g.event, g.number) > (?, ?) "
                     "ORDER BY g.event, g.number LIMIT ?",
@@ -282,57 +290,71 @@ class Store:
             after = page[-1][-1], page[-1][2]
             yield [row[:-1] for row in page]
 
-    # ---- for other tables in the same file ----
+    def _decoded(self, page: list[Any], decode: Callable[[Any], T]) -> Iterator[T]:
+        for row in page:
+            try:
+                found = decode(row)
+            except _DAMAGE as error:
+                raise self._damaged(f"game {row[0]}", error) from None
+            yield found
 
-    @property
-    def connection(self) -> AbstractContextManager[sqlite3.Connection]:
-        """`with store.connection as db:` the open file, to read; its errors are told to the user."""
-        return self._file.use()
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Whatever goes wrong inside the block is the fault of the file."""
+        try:
+            yield
+        except _DAMAGE as error:
+            raise self._damaged(what, error) from None
 
-    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """`with store.transaction() as db:` all that is written inside is kept, or none of it."""
-        return self._file.transaction()
-
-    def part(self, name: str, migrations: Sequence[Migration]) -> None:
-        """Make or update the tables of another module; version n is what its first n migrations leave."""
-        self._file.part(name, migrations)
+    def _damaged(self, what: str, error: Exception) -> MeijinError:
+        return MeijinError(f"games database '{self.path}': {what} cannot be read ({error}); the file is damaged")
 
 
 # ---- rows ----
 
 
-def _record(
-    row: Sequence[Any], agents: tuple[str, ...], scores: tuple[float, ...], analyses: list[tuple[int, bytes]]
-) -> GameRecord:
-    _, event, number, round_, game, ending, forfeit, reason, _, began, seconds, *more = row
-    seed, limits, opening, moves, headers, notes = more
-    line = packing.unpack(moves)
-    task = Task(
-        game=game,
-        agents=agents,
-        opening=line[:opening],
-        seed=int(seed),
-        limits=tuple(Limit(*limit) for limit in json.loads(limits)) if limits else (),
-        event=event,
-        number=number,
-        round=round_,
-    )
-    return GameRecord(
-        task=task,
+_Seats = dict[int, tuple[tuple[str, ...], tuple[float, ...]]]  # game -> its agents and their scores, by seat
+
+
+def _summary(row: Sequence[Any], seats: _Seats) -> GameSummary:
+    id_, event, number, round_, game, *rest = row[:11]
+    summary = msgspec.convert((event, number, round_, game, *seats[id_], *rest, id_), GameSummary)
+    if summary.forfeit is not None and summary.forfeit >= len(summary.agents):
+        raise ValueError(f"there is no seat {summary.forfeit} to forfeit")
+    return summary
+
+
+def _record(row: Sequence[Any], seats: _Seats, analyses: dict[int, list[tuple[int, bytes]]]) -> GameRecord:
+    game = _summary(row, seats)
+    seed, limits, opening, moves, headers, notes = row[11:]
+    line = codec.decode_moves(moves)
+    record = GameRecord(
+        task=Task(
+            game=game.game,
+            agents=game.agents,
+            opening=line[:opening],
+            seed=int(seed),
+            limits=codec.decode_limits(limits),
+            event=game.event,
+            number=game.number,
+            round=game.round,
+        ),
         moves=line,
-        scores=scores,
-        ending=ending,
-        forfeit=forfeit,
-        reason=reason,
-        notes=packing.unpack_notes(notes, analyses),
-        began=began,
-        seconds=seconds,
-        headers=json.loads(headers) if headers else {},
+        scores=game.scores,
+        ending=game.ending,
+        forfeit=game.forfeit,
+        reason=game.reason,
+        notes=codec.decode_notes(notes, analyses.get(game.id, [])),
+        began=game.began,
+        seconds=game.seconds,
+        headers=msgspec.convert(json.loads(headers), dict[str, str]) if headers else {},
     )
+    codec.check(record)
+    return record
 
 
 def _intern(db: sqlite3.Connection, table: str, column: str, text: str, ids: dict[tuple[str, str], int]) -> int:
-    """The number of a text in its table, entered when it is new. `ids` remembers for this transaction."""
+    """The id of a text in its table, inserted if new. `ids` caches them for this transaction."""
     if (table, text) not in ids:
         question = f"SELECT id FROM {table} WHERE {column} = ?"
         found = db.execute(question, (text,)).fetchone()
@@ -343,8 +365,7 @@ def _intern(db: sqlite3.Connection, table: str, column: str, text: str, ids: dic
     return ids[table, text]
 
 
-def _seats(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, tuple[tuple[str, ...], tuple[float, ...]]]:
-    """Game -> its agents and their scores, by seat."""
+def _seats(db: sqlite3.Connection, ids: Sequence[int]) -> _Seats:
     question = (
         "SELECT s.record, n.text, s.score FROM seats s JOIN names n ON n.id = s.agent "
         f"WHERE s.record IN ({_marks(ids)}) ORDER BY s.record, s.seat"
@@ -360,8 +381,8 @@ def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _count(games: int, wins: float, draws: float, losses: float, score: float) -> Count:
-    return Count(games, int(wins), int(draws), int(losses), score)
+def _count(games: int, wins: float, draws: float, losses: float, score: float) -> AgentResults:
+    return AgentResults(games, int(wins), int(draws), int(losses), score)
 
 
 def _after(head: bytes) -> bytes | None:

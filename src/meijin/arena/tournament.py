@@ -1,8 +1,8 @@
-"""A tournament: a plan becomes games, the games are played and stored, and what is stored becomes tables.
+"""A tournament: the games of a plan are played and stored, and the stored games become tables.
 
-A game is known by its number, and its task depends on the plan and, in a Swiss tournament, on the results of earlier
-rounds. So a tournament that was stopped, by whatever means, goes on with the games that are not stored, and ends with
-the tables that it would have had without the stop.
+A game is identified by its number, and its task depends on the plan and, in a Swiss tournament, on the results of
+earlier rounds. So a tournament that was interrupted continues with the games that are not stored, and ends with the
+same tables.
 """
 
 from __future__ import annotations
@@ -11,27 +11,41 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from meijin.agents.catalogue import agents, build
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.plan import Plan
-from meijin.arena.pool import Pool, cores, play_tasks
-from meijin.arena.record import GameRecord, Task
-from meijin.arena.report import Summary
-from meijin.arena.schedule import Fixture, Schedule, derive
-from meijin.arena.standings import Played, Standings
+from meijin.arena.pool import WorkerPool, cores, play_tasks
+from meijin.arena.record import GameRecord, Task, derive, limit_fields
+from meijin.arena.report_tables import Summary
+from meijin.arena.schedule import Fixture, Schedule
+from meijin.arena.standings import PlayedGame, Standings
 from meijin.arena.store import Store
+from meijin.core import config
 from meijin.core.agent import Agent, Limit
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.registry import load_file
 
+MAX_GAMES = 100_000_000
+
+
+class _Start(msgspec.Struct):
+    """What is stored with the event when a tournament begins."""
+
+    tournament: str  # digest of the plan
+    openings: list[str]  # [game] -> expression
+    plan: dict[str, Any] = {}
+    text: str = ""
+
 
 class Tournament:
-    """The games of a plan and those of them that a store holds. Nothing is played before `run`."""
+    """The games of a plan, and those of them that are stored. `run` plays the others."""
 
     def __init__(self, plan: Plan, store: Store):
-        """Check the plan, so that nothing in it can stop the tournament later, and that it is the one of the start."""
+        """Check that the plan can be played, and that it is the same as when the tournament began."""
         self.plan, self.store = plan, store
         for file in plan.load:
             load_file(file, games, agents)
@@ -51,60 +65,65 @@ class Tournament:
             plan.rules.check(game)
             self.games.append(game)
             self.schedules.append(schedule)
+        if self.total > MAX_GAMES:
+            raise BadParameter(f"{self.total:,} games; at most {MAX_GAMES:,} are possible")
         self.sources = self._recall()  # [game] -> its openings
         self._lines: dict[tuple[int, int], tuple[int, ...]] = {}  # (game, number) -> opening
 
     # ---- the start ----
 
     def _recall(self) -> list[Openings]:
-        """Note the plan with the event, or make sure that it is the one noted before; gives every game's openings."""
+        """Store the plan with the event, or compare it with the one stored before; returns the openings by game."""
         found: Any = self.store.meta(self.plan.name)
         if found is None:
             if self.store.count(event=self.plan.name):
                 raise MeijinError(
-                    f"'{self.store.path}' has games of an event '{self.plan.name}' that was no tournament; "
+                    f"'{self.store.path}' has an event '{self.plan.name}' that is not a tournament; "
                     "give the tournament another name or another database"
                 )
             sources = [self._source(game) for game in self.games]
             mine = {"tournament": self.plan.digest, "plan": self.plan.essence, "text": self.plan.text}
             self.store.set_meta(self.plan.name, {**mine, "openings": [source.name for source in sources]})
             return sources
-        if not isinstance(found, dict) or found.get("tournament") != self.plan.digest:
-            old: dict[str, Any] = found.get("plan", {}) if isinstance(found, dict) else {}
-            changed = _changes(old, self.plan.essence)
+        try:
+            start = msgspec.convert(found, _Start)
+        except msgspec.ValidationError as error:
+            raise MeijinError(f"'{self.store.path}': event '{self.plan.name}' is not a tournament ({error})") from None
+        if start.tournament != self.plan.digest:
+            changed = _changes(start.plan, self.plan.essence)
             raise MeijinError(
                 f"the plan of '{self.plan.name}' has changed since its first game: {'; '.join(changed) or 'its form'}. "
-                "Undo the change to go on; or give the tournament a new name, or delete "
-                f"'{self.store.path}', to begin again"
+                "Undo the change to continue; or give the tournament a new name, or delete "
+                f"'{self.store.path}', to start again"
             )
         most = max(self.store.finished(self.plan.name), default=-1)
         if most >= self.total:
             raise MeijinError(
                 f"rounds = {self.plan.rounds}, but round {most // self.games_a_round + 1} of '{self.plan.name}' has "
-                "begun; rounds can be added, not taken away"
+                "begun; rounds can be added, but not removed"
             )
-        return [openings(name) for name in found["openings"]]
+        return [openings(name) for name in start.openings]
 
     def _source(self, game: Game) -> Openings:
-        """Where games begin: as the plan says, or somewhere that makes games between deterministic agents differ."""
+        """The openings of the plan, or else random plies if games between deterministic agents would be the same."""
         made = self._built(game)
         if self.plan.openings:
             source = openings(self.plan.openings)
         else:
             repeating = [agent for agent in made if agent.deterministic]
             source = usual(game, repeating if len(repeating) >= game.seats else made)
-        source.line(game, 0, 0)  # raises where it has none for this game
+        source.line(game, 0, 0)  # raises if it has none for this game
         return source
 
     def _built(self, game: Game) -> list[Agent]:
-        """The agents, or an error that says which of them cannot play the game."""
+        """The agents; one that cannot play the game is an error that names it."""
         made: list[Agent] = []
         for agent in self.plan.agents:
             try:
                 made.append(build(agent.expression, game))
             except MeijinError as error:
                 raise type(error)(f"agent '{agent.name}': {error}") from None
-            except Exception:  # its own fault: it will forfeit its games
+            except Exception:  # it will forfeit its games
                 continue
         return made
 
@@ -116,7 +135,7 @@ class Tournament:
 
     @property
     def adaptive(self) -> bool:
-        """Whether the games of a round are known only after those before."""
+        """Whether the games of a round depend on earlier results."""
         return any(schedule.adaptive for schedule in self.schedules)
 
     @property
@@ -129,7 +148,7 @@ class Tournament:
         return len(self.store.finished(self.plan.name))
 
     def _number(self, k: int, fixture: Fixture) -> int:
-        """The number in the tournament of a fixture of the k-th game: round by round, in each game by game."""
+        """The number of a fixture of game k in the tournament: round by round, in each round game by game."""
         before = sum(schedule.games_a_round for schedule in self.schedules[:k])
         place = fixture.number - fixture.round * self.schedules[k].games_a_round
         return fixture.round * self.games_a_round + before + place
@@ -156,7 +175,7 @@ class Tournament:
             round=fixture.round,
         )
 
-    def _fixtures(self, rounds: Iterable[int], results: list[list[Played]]) -> Iterator[tuple[int, Fixture]]:
+    def _fixtures(self, rounds: Iterable[int], results: list[list[PlayedGame]]) -> Iterator[tuple[int, Fixture]]:
         """(game, fixture) of some rounds, in the order of their numbers."""
         for number in rounds:
             for k, schedule in enumerate(self.schedules):
@@ -166,15 +185,15 @@ class Tournament:
     # ---- playing ----
 
     def run(self, workers: int | None = None, on_game: Callable[[GameRecord], None] = lambda record: None) -> None:
-        """Play what is not played yet; every game is stored as soon as it ends."""
+        """Play the games that are not stored yet; each is stored as soon as it ends."""
         for game in self.games:
-            self._built(game)  # a plan may come back to a machine where an agent's files are missing
+            self._built(game)  # an agent's files may be missing when a tournament is resumed
         workers = self.plan.workers if workers is None else workers
         workers = cores() if workers is None else workers
         if workers == 0:
             self._run(lambda tasks: play_tasks(tasks, rules=self.plan.rules), on_game)
             return
-        with Pool(workers, self.plan.rules) as pool:  # the workers stay from round to round
+        with WorkerPool(workers, self.plan.rules) as pool:  # the workers stay from round to round
             self._run(pool.play, on_game)
 
     def _run(
@@ -195,25 +214,27 @@ class Tournament:
 
     # ---- results ----
 
-    def _results(self, before: int | None = None) -> list[list[Played]]:
-        """[game] -> its games that are stored, by number; those of the rounds before one, or all."""
+    def _results(self, before: int | None = None) -> list[list[PlayedGame]]:
+        """[game] -> its stored games, by number; only those of earlier rounds if `before` is given."""
         rows = {row.number: row for row in self.store.results(self.plan.name)}
-        results: list[list[Played]] = [[] for _ in self.games]
+        results: list[list[PlayedGame]] = [[] for _ in self.games]
         for number in range(self.plan.rounds if before is None else before):
-            round_: list[list[Played]] = [[] for _ in self.games]
+            round_: list[list[PlayedGame]] = [[] for _ in self.games]
             for k, fixture in self._fixtures([number], results if self.adaptive else []):
                 at = self._number(k, fixture)
                 if at in rows:
                     row = rows[at]
-                    round_[k].append(Played(at, fixture, row.scores, row.ending, row.forfeit, row.reason, row.plies))
+                    round_[k].append(
+                        PlayedGame(at, fixture, row.scores, row.ending, row.forfeit, row.reason, row.plies)
+                    )
             for k, found in enumerate(round_):
                 results[k].extend(found)
             if self.adaptive and sum(map(len, round_)) < self.games_a_round:
-                break  # who meets in the next round is not known yet
+                break  # the next round is not known yet
         return results
 
     def tables(self) -> tuple[Standings, ...]:
-        """What the games played so far show, a table a game."""
+        """The standings so far, one table per game."""
         return tuple(
             Standings(
                 game.id, game.title, game.seats, self.names, played, self.plan.rounds * schedule.games_a_round,
@@ -223,12 +244,12 @@ class Tournament:
         )  # fmt: skip
 
     def summary(self) -> Summary:
-        """What the report is made of."""
+        """The content of the report."""
         plan = self.plan
         about = [
             ("kind", plan.kind.replace("_", " ")),
             ("rounds", f"{plan.rounds:,}"),
-            ("games a round", f"{self.games_a_round:,}"),
+            ("games per round", f"{self.games_a_round:,}"),
             ("seed", str(plan.seed)),
             ("openings", "; ".join(dict.fromkeys(_shown_source(source) for source in self.sources))),
         ]
@@ -244,41 +265,35 @@ def _shown_source(source: Openings) -> str:
 
 
 def _with_limit(expression: str, limit: Limit) -> str:
-    told = [f"{limit.seconds:g} s"] if limit.seconds is not None else []
-    told += [f"{limit.simulations:,} simulations"] if limit.simulations is not None else []
-    told += [f"depth {limit.depth}"] if limit.depth is not None else []
-    return f"{expression} ({', '.join(told)} a move)" if told else expression
+    units = {"seconds": "{:g} s", "simulations": "{:,} simulations", "depth": "depth {}"}
+    parts = [units.get(name, f"{name} {{}}").format(value) for name, value in limit_fields(limit).items()]
+    return f"{expression} ({', '.join(parts)} per move)" if parts else expression
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What differs between two plans, in words; of the agents only those that do."""
+    """What differs between two plans, in words."""
 
-    def told(agent: list[Any] | None) -> str:
-        if agent is None:
-            return "not there"
-        limit = ", ".join(f"{key} {value}" for key, value in agent[2].items())
-        return f"{agent[1]}{f' ({limit})' if limit else ''}{', a challenger' if agent[3] else ''}"
+    def agent(fields: list[Any] | None) -> str:
+        if fields is None:
+            return "absent"
+        limit = ", ".join(f"{key} {value}" for key, value in fields[2].items())
+        return f"{fields[1]}{f' ({limit})' if limit else ''}{', a challenger' if fields[3] else ''}"
 
     changed = []
     for key, value in new.items():
         before = old.get(key)
         if key == "agents" and before is not None and before != value:
-            was, now = ({agent[0]: agent for agent in agents_} for agents_ in (before, value))
+            was, now = ({fields[0]: fields for fields in listed} for listed in (before, value))
             names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-            each = [f"'{name}' ({told(was.get(name))} before, now {told(now.get(name))})" for name in names]
+            each = [f"'{name}' ({agent(was.get(name))} before, now {agent(now.get(name))})" for name in names]
             changed.append(f"agents {', '.join(each)}" if each else "the order of the agents")
         elif before != value:
-            changed.append(f"{key} ({_short(before)} before, now {_short(value)})")
+            changed.append(f"{key} ({config.short(before)} before, now {config.short(value)})")
     return changed
 
 
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 def database_path(plan: Plan, file: str | Path) -> Path:
-    """Where a tournament keeps its games unless it is told: beside its plan."""
+    """The default database of a tournament: beside its plan."""
     return Path(file).parent / f"{plan.slug}.db"
 
 

@@ -1,4 +1,4 @@
-"""A worker process: plays the games it is given and says on a blackboard what it is doing. See `pool`."""
+"""A worker process: plays games and writes on a blackboard what it is doing. See `pool`."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError, UnknownName
 from meijin.core.game import Game
 
-#: Fields of a blackboard: the game that is played, when that began (time of day), the seat that thinks, since when
-#: (monotonic), how long it may, and how many moves were made.
+#: Fields of a blackboard: the current game, when it began (time of day), the seat that is thinking, since when
+#: (monotonic), for how long it may, and the number of moves played.
 SERIAL, STARTED, SEAT, BEGAN, ALLOWED, PLIES = range(6)
 FIELDS = 6
-MOST_PLIES = 1 << 16  # moves that a blackboard holds; of longer games the first
+MAX_PLIES = 1 << 16  # moves on a blackboard; of longer games the first ones
 COMPILING = 3600.0  # seconds that compiling may take
-HAND_OVER = 0.02  # seconds of play after which finished games are handed over
+SEND_SECONDS = 0.02  # of play after which finished games are sent
 
 
 class Blackboard:
-    """Shared memory that a worker writes and its parent reads."""
+    """Shared memory, written by a worker and read by its parent."""
 
     def __init__(self, context: BaseContext):
         self._fields = context.RawArray(ctypes.c_double, FIELDS)
-        self._moves = context.RawArray(ctypes.c_int32, MOST_PLIES)
+        self._moves = context.RawArray(ctypes.c_int32, MAX_PLIES)
         fields, _ = self.views()
         fields[SERIAL] = fields[SEAT] = -1
 
     def views(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        fields: Any = self._fields  # buffers, but numpy's types do not say so
+        fields: Any = self._fields  # a buffer, but numpy's types do not say so
         moves: Any = self._moves
         return np.frombuffer(fields, np.float64), np.frombuffer(moves, np.int32)
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What a worker is told once."""
+class WorkerSetup:
+    """What a worker needs to start."""
 
     rules: PlayRules
     registrations: Registrations
-    environment: dict[str, str]  # variables of Meijin: the server that forks may be older than they are
+    environment: dict[str, str]  # variables of Meijin: the fork server may be older than they are
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that no agent is to blame for, on its way to the parent."""
+    """An error that is no agent's mistake, on its way to the parent."""
 
-    error: BaseException | None  # None: it cannot travel
+    error: BaseException | None  # None: it cannot be pickled
     text: str  # traceback
 
     @classmethod
@@ -80,13 +80,13 @@ class Failure:
 
     def throw(self) -> NoReturn:
         error = self.error or RuntimeError("a worker process failed")
-        if not isinstance(error, MeijinError):  # the message of ours says all
+        if not isinstance(error, MeijinError):  # Meijin's own messages are complete
             error.add_note(f"In a worker process:\n{self.text}")
         raise error
 
 
 class SharedMonitor(Monitor):
-    """A clock that the parent can read."""
+    """A clock that the parent process can read."""
 
     def __init__(self, board: Blackboard):
         super().__init__()
@@ -104,14 +104,14 @@ class SharedMonitor(Monitor):
         fields = self._fields
         fields[ALLOWED] = allowed
         fields[BEGAN] = self.began
-        fields[SEAT] = seat  # last: the others are right when it says that someone thinks
+        fields[SEAT] = seat  # last: the other fields are valid once it is set
 
     def stop(self) -> float:
         self._fields[SEAT] = NOBODY
         return super().stop()
 
     def moved(self, moves: Sequence[int]) -> None:
-        count = min(len(moves), MOST_PLIES)
+        count = min(len(moves), MAX_PLIES)
         known = int(self._fields[PLIES])
         if count > known:
             self._moves[known:count] = moves[known:count]
@@ -124,12 +124,12 @@ class SharedMonitor(Monitor):
             with super().compiling():
                 yield
         finally:
-            self._fields[BEGAN] = self.began  # first: never does it look as if the time had run out
+            self._fields[BEGAN] = self.began  # first: the move must never look overdue
             self._fields[ALLOWED] -= COMPILING
 
 
-def work(pipe: Connection, board: Blackboard, setup: Setup) -> None:
-    """The life of a worker."""
+def work(pipe: Connection, board: Blackboard, setup: WorkerSetup) -> None:
+    """The main function of a worker."""
     _detach()
     monitor = SharedMonitor(board)
     known: dict[str, Game] = {}
@@ -144,19 +144,19 @@ def work(pipe: Connection, board: Blackboard, setup: Setup) -> None:
                 for serial, task in pipe.recv():
                     monitor.task(serial)
                     done.append((serial, _play(task, setup.rules, known, monitor)))
-                    if time.monotonic() - handed > HAND_OVER:
+                    if time.monotonic() - handed > SEND_SECONDS:
                         pipe.send(done)
                         done, handed = [], time.monotonic()
                 monitor.task(-1)
                 if done:
                     pipe.send(done)
-    except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent is gone or has enough
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # the parent is gone or closed the pool
         pass
     except BaseException as error:
         with suppress(OSError):
             pipe.send(Failure.of(error))
     finally:
-        os._exit(0)  # threads that an agent left behind are not waited for
+        os._exit(0)  # without waiting for threads that agents left behind
 
 
 def _play(task: Task, rules: PlayRules, known: dict[str, Game], monitor: Monitor) -> GameRecord:
@@ -167,12 +167,12 @@ def _play(task: Task, rules: PlayRules, known: dict[str, Game], monitor: Monitor
     except UnknownName as error:
         raise UnknownName(
             f"{error}\nworker processes know what installed packages, modules and files given by --load or `load_file` "
-            "register; put it in such a file, or use workers=0"
+            "register; put it into such a file, or use workers=0"
         ) from None
 
 
 def _detach() -> None:
-    """Be a process of its own: no terminal, no Ctrl-C, no output, and no longer than the parent."""
+    """Detach from the terminal, Ctrl-C and all output, and end with the parent."""
     if hasattr(os, "setsid"):
         with suppress(OSError):
             os.setsid()
@@ -184,9 +184,9 @@ def _detach() -> None:
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123
     parent = parent_process()
     if parent is not None:
-        threading.Thread(target=_outlive_nobody, args=(parent.sentinel,), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(parent.sentinel,), daemon=True).start()
 
 
-def _outlive_nobody(sentinel: Any) -> None:
+def _exit_with_parent(sentinel: Any) -> None:
     connection.wait([sentinel])
     os._exit(1)

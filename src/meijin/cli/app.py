@@ -172,7 +172,7 @@ def match(
             help="Stop as soon as a sequential test (5 % errors) decides between two Elo differences.",
         ),
     ] = None,
-    cap: Annotated[int | None, typer.Option("--cap", metavar="N", help="Call a draw after N plies.")] = None,
+    cap: Annotated[int | None, typer.Option("--cap", metavar="N", help="End games as a draw after N plies.")] = None,
     agree: Annotated[
         float | None,
         typer.Option(
@@ -188,10 +188,11 @@ def match(
             "'perfect(after=20)'; repeatable.",
         ),
     ] = None,
-    patience: Annotated[
+    move_timeout: Annotated[
         float | None,
-        typer.Option("--patience", metavar="S", help="Seconds after which a move is a forfeit; by default 300."),
+        typer.Option("--move-timeout", metavar="S", help="An agent that takes S seconds forfeits; by default 300."),
     ] = None,
+    patience: Annotated[float | None, typer.Option("--patience", hidden=True)] = None,
     db: Annotated[
         Path | None, typer.Option("--db", metavar="FILE.db", help="Store the games in this database.")
     ] = None,
@@ -211,8 +212,8 @@ def match(
 
     command.match(
         game, agents, games, seed, seconds, simulations, opening_plies, load or [], json,
-        source=openings, workers=workers, elos=sprt, cap=cap, agree=agree, judges=judge or [], patience=patience,
-        db=db, event=event, notes=notes,
+        source=openings, workers=workers, elos=sprt, cap=cap, agree=agree, judges=judge or [],
+        move_timeout=move_timeout, patience=patience, db=db, event=event, notes=notes,
     )  # fmt: skip
 
 
@@ -255,10 +256,10 @@ def tournament(
         Path | None, typer.Argument(metavar="FILE.toml", help="The plan: agents, games, rounds; see --example.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where the report goes; by default beside the plan.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the report; by default beside the plan.")
     ] = None,
     db: Annotated[
-        Path | None, typer.Option("--db", metavar="PATH", help="Where the games go; by default beside the plan.")
+        Path | None, typer.Option("--db", metavar="PATH", help="Database of the games; by default beside the plan.")
     ] = None,
     workers: Annotated[
         int | None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
 
-from meijin.arena.evaluators import Evaluation, evaluate, evaluator, evaluators, evaluators_for
+from meijin.arena.evaluators import EvaluationResult, evaluate, evaluator, evaluators, evaluators_for
 from meijin.arena.pool import cores
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
@@ -40,12 +40,12 @@ def run(
         _list(game, as_json)
         return
     if parse(agent).name == "human":
-        raise BadParameter(f"{agent}: evaluators are for agents; a person plays with `meijin play {name}`")
+        raise BadParameter(f"{agent}: only agents can be evaluated; to play yourself, use `meijin play {name}`")
     chosen = [evaluator(each) for each in named or evaluators_for(game)]
     for each in chosen:
         if why := each.unfit(game):
             raise BadParameter(f"{each.name} does not fit {game}: {why}")
-    found: list[Evaluation] = []
+    found: list[EvaluationResult] = []
     for each in chosen:
         with busy(f"{agent}: {each.name}"):
             found.append(
@@ -57,7 +57,8 @@ def run(
                 )
             )  # fmt: skip
     if as_json:
-        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": [_as_json(e) for e in found]})
+        evaluations = [{**asdict(each), "reached": each.reached} for each in found]
+        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": evaluations})
     else:
         _print(game, agent, seed, found)
     if any(evaluation.reached is False for evaluation in found):
@@ -65,7 +66,7 @@ def run(
 
 
 def _list(game: Game, as_json: bool) -> None:
-    """Which evaluators there are, and which are used where none is named."""
+    """List the evaluators, and those used by default for a game."""
     usual = evaluators_for(game)
     if as_json:
         known = [{"name": n, "summary": evaluators.get(n).summary} for n in evaluators.names()]
@@ -79,21 +80,7 @@ def _list(game: Game, as_json: bool) -> None:
     console.print(Text.assemble((game.title, "bold"), " by default: ", (", ".join(usual), "cyan")))
 
 
-def _as_json(found: Evaluation) -> dict[str, Any]:
-    return {
-        "name": found.name,
-        "value": found.value,
-        "interval": list(found.interval),
-        "unit": found.unit,
-        "games": found.games,
-        "goal": found.goal,
-        "reached": found.reached,
-        "seconds": found.seconds,
-        "details": found.details,
-    }
-
-
-def _print(game: Game, agent: str, seed: int, found: Sequence[Evaluation]) -> None:
+def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult]) -> None:
     goals = any(evaluation.goal is not None for evaluation in found)
     right = ("value", "95 % interval", "games", "seconds", *(("goal",) if goals else ()))
     shown = table("evaluator", *right, "", right=right)
@@ -115,21 +102,21 @@ def _print(game: Game, agent: str, seed: int, found: Sequence[Evaluation]) -> No
     console.print(shown)
 
 
-def _value(evaluation: Evaluation, value: float) -> str:
+def _value(evaluation: EvaluationResult, value: float) -> str:
     if value != value:
         return "-"
     return f"{100 * value:.1f} %" if evaluation.unit == "share" else words.number(round(value, 2))
 
 
-def _goal(evaluation: Evaluation) -> Text:
+def _goal(evaluation: EvaluationResult) -> Text:
     if evaluation.goal is None:
         return Text("")
     said = _value(evaluation, evaluation.goal)
     return Text(f"{said} reached", "green") if evaluation.reached else Text(f"{said} missed", "red")
 
 
-def _remark(evaluation: Evaluation) -> str:
-    """What is most worth knowing besides the value."""
+def _remark(evaluation: EvaluationResult) -> str:
+    """The most important details."""
     details = evaluation.details
     parts = []
     if "wins" in details:

@@ -15,7 +15,7 @@ from meijin.cli.tournament import opened
 
 
 def _existing(path: Path | None) -> Fame:
-    """The hall to look at: one that was named must be there, so that a slip makes no new one."""
+    """The hall to show. If a path was given it must exist, so that a typo does not create a file."""
     return Fame(path, create=path is None)
 
 
@@ -28,7 +28,7 @@ def list_(path: Path | None, game: str | None, as_json: bool) -> None:
         return
     console = out()
     if not places:
-        console.print(Text(f"Nobody is in the hall of fame yet ({where}); enter a finished tournament with"))
+        console.print(Text(f"The hall of fame is empty ({where}); add a finished tournament with"))
         console.print(Text("  meijin fame add FILE.toml"))
         return
     for title, group in groupby(places, key=lambda place: place.game):
@@ -54,7 +54,7 @@ def show(path: Path | None, name: str, as_json: bool) -> None:
     if as_json:
         print_json([asdict(period) for period in periods])
         return
-    shown = table("game", "tournament", "entered", "score", "rating", "95 %", right=("score", "rating", "95 %"))
+    shown = table("game", "tournament", "added", "score", "rating", "95 %", right=("score", "rating", "95 %"))
     for period in periods:
         low, high = period.rating.interval
         score = f"{100 * period.points / period.games:.1f} %" if period.games else "-"
@@ -71,7 +71,7 @@ def add(path: Path | None, file: Path, database: Path | None, load: Sequence[Pat
     with Fame(path) as fame, opened(file, database, load, create=False) as run:
         changed = fame.add(run)
         name = run.plan.name
-    words = f"entered '{name}': {', '.join(changed)}" if changed else f"'{name}' is in the hall of fame already"
+    words = f"added '{name}': {', '.join(changed)}" if changed else f"'{name}' is already in the hall of fame"
     out().print(Text(words))
 
 

@@ -1,4 +1,4 @@
-"""`meijin games-db`: what is in a database of games, and ways in and out of it."""
+"""`meijin games-db`: list, count, import and export the games of a database."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from rich.text import Text
 
 from meijin.arena import formats
-from meijin.arena.answers import Branch, Count, Result
-from meijin.arena.filters import Filters
+from meijin.arena.queries import AgentResults, Branch, Filters, GameSummary
 from meijin.arena.record import GameRecord
-from meijin.arena.store import Packed, Store
+from meijin.arena.record_codec import EncodedRecord
+from meijin.arena.store import Store
 from meijin.cli import words
 from meijin.cli.common import position, prepare
 from meijin.cli.console import busy, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.state import State
 
-#: How endings are told, see `record.ENDINGS`.
+#: Endings in words, see `record.ENDINGS`.
 ENDED = {"rules": "by the rules", "forfeit": "by forfeit", "judged": "by a judge", "cap": "by the cap"}
 
 
@@ -38,15 +38,16 @@ def _open(path: Path) -> Store:
 def list_(path: Path, filters: Filters, most: int, as_json: bool) -> None:
     with _open(path) as store:
         total = store.count(**filters)
-        rows = list(islice(store.results(**filters), most or None))
+        rows = list(islice(store.results(**filters), min(most, total) or None))
     if as_json:
-        print_json({"games": total, "shown": [_row_json(row) for row in rows]})
+        listed = [{**row._asdict(), "game": row.id, "rules": row.game} for row in rows]
+        print_json({"games": total, "shown": listed})
         return
     console = out()
     if not total:
         console.print(Text(_none(path), "dim"))
         return
-    # What all have in common is said once, which leaves room for the players.
+    # What all games have in common is shown once, which leaves room for the players.
     events, kinds = {row.event for row in rows}, {row.game for row in rows}
     common = [*(kinds if len(kinds) == 1 else ()), *(events if len(events) == 1 else ())]
     if any(common):
@@ -60,35 +61,17 @@ def list_(path: Path, filters: Filters, most: int, as_json: bool) -> None:
         began = row.began[:16].replace("T", " ")
         shown.add_row(str(row.id), *(cells[c] for c in columns), players, ending, str(row.plies), began)
     console.print(shown)
-    more = f"; --most {total} shows all, and filters narrow it" if total > len(rows) else ""
+    more = "; --most 0 shows all" if total > len(rows) else ""
     console.print(Text(f"{len(rows):,} of {total:,} games{more}", "dim"))
 
 
-def _player(row: Result, seat: int) -> Text:
+def _player(row: GameSummary, seat: int) -> Text:
     best = row.scores[seat] == max(row.scores) and len(set(row.scores)) > 1
     return Text.assemble((row.agents[seat], "bold" if best else ""), (f" {words.number(row.scores[seat])}", "cyan"))
 
 
-def _row_json(row: Result) -> dict[str, Any]:
-    return {
-        "game": row.id,
-        "event": row.event,
-        "number": row.number,
-        "round": row.round,
-        "rules": row.game,
-        "agents": row.agents,
-        "scores": row.scores,
-        "ending": row.ending,
-        "forfeit": row.forfeit,
-        "reason": row.reason,
-        "plies": row.plies,
-        "began": row.began,
-        "seconds": row.seconds,
-    }
-
-
 def _none(path: Path) -> str:
-    return f"no games in '{path}' are like that; 'meijin games-db stats {path}' counts those there are"
+    return f"no matching games in '{path}'; 'meijin games-db stats {path}' counts all games"
 
 
 # ---- stats ----
@@ -151,16 +134,16 @@ def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None
         _print_crosstable(pairs)
 
 
-def _share(count: Count) -> str:
+def _share(count: AgentResults) -> str:
     decided = count.wins + count.draws + count.losses
     return f"{100 * count.points / decided:.1f} %" if decided else "-"
 
 
-def _count_json(count: Count) -> dict[str, Any]:
+def _count_json(count: AgentResults) -> dict[str, Any]:
     return {**count._asdict(), "points": count.points}
 
 
-def _print_crosstable(pairs: dict[tuple[str, str], Count]) -> None:
+def _print_crosstable(pairs: dict[tuple[str, str], AgentResults]) -> None:
     names = sorted({name for pair in pairs for name in pair})
     heads = [str(k + 1) for k in range(len(names))]
     shown = table("agent", "no", *heads, right=("no", *heads))
@@ -177,7 +160,7 @@ def tree(path: Path, filters: Filters, moves: str, depth: int, least: int, load:
     prepare(load)
     name = filters.pop("game", None)
     if name is None:
-        raise BadParameter("say which game with --game, as in --game connect_four")
+        raise BadParameter("name a game, as in --game connect_four")
     state = position(make(name), moves)
     with _open(path) as store:
         branches = list(_branches(store, state, filters, depth, least, 0))
@@ -188,7 +171,7 @@ def tree(path: Path, filters: Filters, moves: str, depth: int, least: int, load:
     after = f"  after {words.line(state.history, 20)}" if state.history else ""
     console.print(Text.assemble((game.title, "bold"), (after, "dim")))
     if not branches:
-        console.print(Text(f"no game of {game} in '{path}' went on from here", "dim"))
+        console.print(Text(f"no game of {game} in '{path}' continues from here", "dim"))
         return
     seats = [game.seat_name(seat) for seat in range(game.seats)]
     heads = ("mean score",) if game.seats == 1 else (*(f"{seat} wins" for seat in seats), "draws")
@@ -210,13 +193,15 @@ def tree(path: Path, filters: Filters, moves: str, depth: int, least: int, load:
 def _branches(
     store: Store, state: State, filters: Filters, depth: int, least: int, level: int
 ) -> Iterator[tuple[int, int, str, Branch]]:
-    """(level, games of the position, move, what came of it), a move's replies right after it."""
+    """(level, games of the position, move, results); the replies to a move follow it."""
     found = store.tree(str(state.game), state.history, **filters)
     total = sum(branch.games for branch in found)
-    names = state.game.outcomes if state.is_chance else state.game.moves
+    legal = {int(move): move.name for move in state.legal_moves}
     for branch in found:
         if branch.games >= least:
-            yield level, total, names[branch.move].name, branch
+            if branch.move not in legal:
+                raise MeijinError(f"games database '{store.path}': move {branch.move} is not legal after {state.text}")
+            yield level, total, legal[branch.move], branch
             if depth > 1:
                 state.play(branch.move)
                 yield from _branches(store, state, filters, depth - 1, least, level + 1)
@@ -240,9 +225,9 @@ def _nested(branches: Sequence[tuple[int, int, str, Branch]]) -> list[dict[str, 
 def export(path: Path, filters: Filters, file: str, format_: str | None, load: Sequence[Path], as_json: bool) -> None:
     prepare(load)
     if file == "-" and format_ is None:
-        raise BadParameter(f"'-': name the format with --format: {', '.join(formats.FORMATS)}")
+        raise BadParameter(f"'-': name a format with --format: {', '.join(formats.FORMATS)}")
     with _open(path) as store:
-        if not store.count(**filters):  # rather than an empty file, perhaps in place of a full one
+        if not store.count(**filters):  # instead of replacing a file by an empty one
             raise BadParameter(_none(path))
         if file == "-":
             formats.write_to(store.games(**filters), sys.stdout, format_ or "")
@@ -268,12 +253,12 @@ def import_(
                 read += 1
                 yield record
 
-    with busy("replaying the games"):  # all of them, before the database is made or touched
-        packed = interruptible(lambda: [Packed(record) for record in records()])
+    with busy("replaying the games"):  # all of them, before the database is written
+        packed = interruptible(lambda: [EncodedRecord(record) for record in records()])
     with Store(path) as store:
         new = store.add(packed)
     if as_json:
         print_json({"database": str(path), "read": read, "new": new})
     else:
-        known = f", {read - new:,} were there already" if read > new else ""
+        known = f", {read - new:,} were stored before" if read > new else ""
         out().print(Text(f"{new:,} of {read:,} games stored in {path}{known}"))

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,12 @@ from rich.console import Console
 from rich.text import Text
 
 from meijin.agents.catalogue import build
-from meijin.arena.judges import play_rules
-from meijin.arena.match import MatchResult, Standing, match_tasks
+from meijin.arena.judges import Agreement, Cap, play_rules
+from meijin.arena.match import MatchResult, MatchStanding, match_tasks
 from meijin.arena.match import match as play_match
 from meijin.arena.openings import openings
 from meijin.arena.play import now
 from meijin.arena.pool import cores
-from meijin.arena.sprt import Sprt
 from meijin.arena.stats import Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare, shown
@@ -30,6 +30,7 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
 from meijin.core.game import Game
+from meijin.core.statistics import Sprt
 
 if TYPE_CHECKING:
     from meijin.arena.record import GameRecord, Task
@@ -55,6 +56,7 @@ def match(
     cap: int | None = None,
     agree: float | None = None,
     judges: Sequence[str] = (),
+    move_timeout: float | None = None,
     patience: float | None = None,
     db: Path | None = None,
     event: str | None = None,
@@ -64,18 +66,21 @@ def match(
     game = make(name)
     for agent in agents:
         if parse(agent).name == "human":
-            raise BadParameter(f"{agent}: a match is for agents; a person plays with `meijin play {name}`")
+            raise BadParameter(f"{agent}: a match is between agents; to play yourself, use `meijin play {name}`")
+    if patience is not None:
+        raise BadParameter("--patience is now called --move-timeout")
     if source is not None and opening_plies is not None:
-        raise BadParameter(f"--openings {source} and --opening-plies {opening_plies}: give one of them")
+        raise BadParameter(f"--openings {source} and --opening-plies {opening_plies}: give only one of them")
     if db is None and (event is not None or notes is not None):
-        raise BadParameter("--event and --notes are about what is stored; say where with --db games.db")
-    named = [
-        *judges,
-        *([f"cap({cap})"] if cap is not None else []),
-        *([f"agree({agree})"] if agree is not None else []),
-    ]
-    extra = {"patience": patience} if patience is not None else {}
-    rules = play_rules(named, notes=notes or ("times" if db else "none"), **extra)
+        raise BadParameter("--event and --notes need a database; name one with --db games.db")
+    options: dict[str, Any] = {"notes": notes or ("times" if db else "none")}
+    if cap is not None:
+        options["cap"] = Cap(cap)
+    if agree is not None:
+        options["agreement"] = Agreement(agree)
+    if move_timeout is not None:
+        options["move_timeout"] = move_timeout
+    rules = play_rules(judges, **options)
     begins = openings(source) if source is not None else None
     test = Sprt(*elos) if elos is not None else None
     total = games * (len(agents) if game.seats == 1 else 1)
@@ -106,13 +111,13 @@ def match(
 
 @contextmanager
 def _stored(path: Path | None, first: Task | None) -> Iterator[Callable[[GameRecord], None]]:
-    """The function that stores a game. All are in the file in the end, however it comes, a little later than played."""
+    """The function that stores a game. Games are written in batches; at the end all are in the file."""
     if path is None:
         yield lambda record: None
         return
     from meijin.arena.store import Store
 
-    store = Store(path)  # before any game: a file that cannot be written is no surprise then
+    store = Store(path)  # now, so that a file that cannot be written is an error before the first game
     if first is not None:
         _expect_same(store, first)
     waiting: list[GameRecord] = []
@@ -138,7 +143,7 @@ def _stored(path: Path | None, first: Task | None) -> Iterator[Callable[[GameRec
 
 
 def _expect_same(store: Store, task: Task) -> None:
-    """An event may be taken up again; games of another match under its name are found before any is played."""
+    """An event can be continued; raise before the first game if it holds games of another match."""
     found = next(iter(store.games(event=task.event)), None)
     if found is None:
         return
@@ -147,13 +152,13 @@ def _expect_same(store: Store, task: Task) -> None:
         store.close()
         raise BadParameter(
             f"event '{task.event}' of '{store.path}' is another match ({found.task.game}: "
-            f"{', '.join(found.task.agents)}, or another seed); give this one another name"
+            f"{', '.join(found.task.agents)}, or another seed); choose another name with --event"
         )
 
 
 def _score(game: Game, tally: Tally) -> tuple[float, tuple[float, float]]:
-    """Share of the points, or where there is nobody to beat the mean score; with its 95 % interval."""
-    return (tally.mean, tally.mean_interval) if game.seats == 1 else (tally.points, tally.interval)
+    """Share of the points, or the mean score in a game for one; with its 95 % interval."""
+    return (tally.mean, tally.mean_interval) if game.seats == 1 else (tally.share, tally.interval)
 
 
 # ---- JSON ----
@@ -162,19 +167,13 @@ def _score(game: Game, tally: Tally) -> tuple[float, tuple[float, float]]:
 def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
     def counts(tally: Tally) -> dict[str, Any]:
         score, interval = _score(result.game, tally)
-        return {
-            "wins": tally.wins,
-            "draws": tally.draws,
-            "losses": tally.losses,
-            "score": score,
-            "interval": list(interval),
-        }
+        counts = {"wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
+        return {**counts, "score": score, "interval": interval}
 
-    def agent(standing: Standing) -> dict[str, Any]:
+    def agent(standing: MatchStanding) -> dict[str, Any]:
         seats = [{"name": standing.name, **counts(tally)} for tally in standing.seats]
         return {"name": standing.name, **counts(standing.total), "forfeits": standing.forfeits, "seats": seats}
 
-    elo, test = result.elo, result.sprt
     return {
         "game": str(result.game),
         "games": result.games,
@@ -182,15 +181,8 @@ def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
         "seed": seed,
         "openings": result.openings,
         "agents": [agent(standing) for standing in result.standings],
-        "elo": elo and {"value": elo.value, "interval": list(elo.interval), "superiority": elo.superiority},
-        "sprt": test
-        and {
-            "llr": test.llr,
-            "lower": test.lower,
-            "upper": test.upper,
-            "pairs": test.pairs,
-            "decision": test.decision,
-        },
+        "elo": result.elo and asdict(result.elo),
+        "sprt": result.sprt and asdict(result.sprt),
         "endings": dict(result.endings),
         "forfeits": dict(result.forfeits),
     }
@@ -228,7 +220,7 @@ def _print(result: MatchResult, seed: int, seconds: float) -> None:
 
 
 def _print_more(result: MatchResult, console: Console) -> None:
-    """What the table has no room for: Elo, the test, games that ended early, forfeits."""
+    """Below the table: Elo, the sequential test, games that ended early, forfeits."""
     elo = result.elo
     if elo is not None:
         low, high = (_elo(end) for end in elo.interval)
@@ -245,16 +237,12 @@ def _print_more(result: MatchResult, console: Console) -> None:
     if result.sprt is not None:
         colour = {"H1": "bold green", "H0": "bold red", None: "bold"}[result.sprt.decision]
         console.print(Text(str(result.sprt), colour))
-    early = {"judged": "ended by a judge", "cap": "cut by the cap"}
+    early = {"judged": "ended by a judge", "cap": "ended by the cap"}
     for ending, said in early.items():
         if count := result.endings[ending]:
-            console.print(Text(f"{count:,} {_games(count)} {said}", "dim"))
+            console.print(Text(f"{words.count(count, 'game')} {said}", "dim"))
     for reason, count in result.forfeits.most_common():
-        console.print(Text.assemble((f"{count:,} {_games(count)} forfeited by ", "red"), (reason, "bold red")))
-
-
-def _games(count: int) -> str:
-    return "game" if count == 1 else "games"
+        console.print(Text.assemble((f"{words.count(count, 'game')} forfeited by ", "red"), (reason, "bold red")))
 
 
 def _elo(value: float) -> str:

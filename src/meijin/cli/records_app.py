@@ -16,32 +16,32 @@ games_db = typer.Typer(no_args_is_help=True, help="List, count, import and expor
 Database = Annotated[Path, typer.Argument(metavar="DB", help="The database of games, such as games.db.")]
 FileFormat = Annotated[
     str | None,
-    typer.Option("--format", metavar="F", help="jsonl, sgf, pgn, usi or kif; by default as the file's name ends."),
+    typer.Option("--format", metavar="F", help="jsonl, sgf, pgn, usi or kif; by default from the file's name."),
 ]
 
-#: What every question about recorded games may be narrowed by.
+#: Filters that every command on recorded games has.
 FILTERS: dict[str, Any] = {
-    "event": Annotated[str | None, typer.Option("--event", metavar="NAME", help="Only of this event.")],
+    "event": Annotated[str | None, typer.Option("--event", metavar="NAME", help="Only games of this event.")],
     "game": Annotated[
-        str | None, typer.Option("--game", metavar="GAME", help="Only of this game; 'othello*' is one of any size.")
+        str | None, typer.Option("--game", metavar="GAME", help="Only this game; 'othello*' is any size.")
     ],
     "agent": Annotated[
-        str | None, typer.Option("--agent", metavar="AGENT", help="Only with this agent; 'mcts*' is any mcts.")
+        str | None, typer.Option("--agent", metavar="AGENT", help="Only games of this agent; 'mcts*' is any mcts.")
     ],
-    "seat": Annotated[int | None, typer.Option("--seat", metavar="K", help="Only with the agent in seat K.")],
+    "seat": Annotated[int | None, typer.Option("--seat", metavar="K", help="Only games with the agent in seat K.")],
     "result": Annotated[
-        str | None, typer.Option("--result", metavar="win|draw|loss", help="Only with this result for agent or seat.")
+        str | None, typer.Option("--result", metavar="win|draw|loss", help="Only this result of the agent or seat.")
     ],
     "ending": Annotated[
-        str | None, typer.Option("--ending", metavar="rules|forfeit|judged|cap", help="Only those that ended so.")
+        str | None, typer.Option("--ending", metavar="rules|forfeit|judged|cap", help="Only this ending.")
     ],
-    "since": Annotated[str | None, typer.Option("--since", metavar="DATE", help="Only from 2026-08-01 on.")],
-    "until": Annotated[str | None, typer.Option("--until", metavar="DATE", help="Only up to that day.")],
+    "since": Annotated[str | None, typer.Option("--since", metavar="DATE", help="Only games from 2026-08-01 on.")],
+    "until": Annotated[str | None, typer.Option("--until", metavar="DATE", help="Only games up to this day.")],
 }
 
 
 def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `FILTERS`; it gets their values as one dictionary, its first argument."""
+    """Give a command the options of `FILTERS`; their values are its first argument, as one dictionary."""
     own = list(inspect.signature(command).parameters.values())[1:]
     hints = get_type_hints(command, include_extras=True)
 
@@ -66,7 +66,7 @@ def list_(
     most: Annotated[int, typer.Option("--most", metavar="N", min=0, help="Show N games; 0 for all.")] = 30,
     json: Json = False,
 ) -> None:
-    """List games: who played, and how it ended."""
+    """List games: the players and the results."""
     from meijin.cli import games_db as command
 
     command.list_(db, filters, most, json)
@@ -95,11 +95,11 @@ def tree(
     db: Database,
     moves: Moves = "",
     depth: Annotated[int, typer.Option("--depth", metavar="N", min=1, max=20, help="Show N plies.")] = 1,
-    least: Annotated[int, typer.Option("--least", metavar="N", min=1, help="Leave out moves of fewer games.")] = 1,
+    least: Annotated[int, typer.Option("--least", metavar="N", min=1, help="Hide moves with fewer games.")] = 1,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Show which moves were played in a position, and with what results."""
+    """Show which moves were played in a position, and their results."""
     from meijin.cli import games_db as command
 
     command.tree(db, filters, moves, depth, least, load or [], json)
@@ -110,7 +110,7 @@ def tree(
 def export(
     filters: Any,  # by `filtered`
     db: Database,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; '-' prints, with --format.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; '-' prints (needs --format).")],
     format: FileFormat = None,
     load: Load = None,
     json: Json = False,
@@ -128,12 +128,12 @@ def import_(
     format: FileFormat = None,
     event: Annotated[
         str | None,
-        typer.Option("--event", metavar="NAME", help="The event of games that have none; by default the file's name."),
+        typer.Option("--event", metavar="NAME", help="Event for games without one; by default the file's name."),
     ] = None,
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Read games from files, replay them, and store those that are new: all of them or, on an error, none."""
+    """Read and check games from files, and store the new ones: all of them or, on an error, none."""
     from meijin.cli import games_db as command
 
     command.import_(db, files, format, event, load or [], json)
@@ -144,7 +144,7 @@ def replay(
     game: Annotated[
         int,
         typer.Option(
-            "--game", metavar="N", min=1, help="The N-th game of the file; in a database the one listed as N."
+            "--game", metavar="N", min=1, help="The N-th game of the file; in a database, game N of its list."
         ),
     ] = 1,
     ply: Annotated[
@@ -155,7 +155,7 @@ def replay(
     ] = None,
     step: Annotated[
         bool | None,
-        typer.Option("--step/--no-step", help="Step by commands, or show all; by default as a person is looking."),
+        typer.Option("--step/--no-step", help="Step by commands, or show all; by default, step in a terminal."),
     ] = None,
     seconds: Seconds = None,
     simulations: Simulations = None,
@@ -164,7 +164,7 @@ def replay(
     load: Load = None,
     json: Json = False,
 ) -> None:
-    """Step through a recorded game in the terminal, with the values and times of its players."""
+    """Step through a recorded game in the terminal, with the values and times of the players."""
     from meijin.cli import replay as command
 
     command.replay(file, game, ply, analyse, step, seconds, simulations, seed, format, load or [], json)

@@ -1,4 +1,4 @@
-"""`meijin replay`: a recorded game in the terminal, position by position."""
+"""`meijin replay`: step through a recorded game in the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from meijin.agents.catalogue import build
 from meijin.arena import formats
-from meijin.arena.formats.fields import describe, describe_note
+from meijin.arena.formats.header import describe, describe_note
 from meijin.arena.play import plain
 from meijin.arena.record import GameRecord, MoveNote
 from meijin.arena.store import Store
@@ -34,12 +34,12 @@ PROMPT = "replay (help for commands): "
 SHOWN = 5  # moves of an analysis
 
 HELP = (
-    ("next", "the position after the next move; so does an empty line"),
-    ("back", "the position before"),
-    ("start", "the first position"),
-    ("end", "the last position"),
-    ("goto N", "the position after N plies; so does N alone"),
-    ("analyse", "what an agent thinks here; with --analyse it is always shown"),
+    ("next", "go to the next position (or press Enter)"),
+    ("back", "go to the previous position"),
+    ("start", "go to the first position"),
+    ("end", "go to the last position"),
+    ("goto N", "go to the position after N plies (or just N)"),
+    ("analyse", "ask an agent about this position; --analyse always does"),
     ("quit", "leave"),
 )
 SHORT = {"": "next", "n": "next", "b": "back", "p": "back", "s": "start", "e": "end", "q": "quit", "?": "help"}
@@ -83,7 +83,7 @@ def replay(
 
 
 def find(path: Path, number: int, format_: str | None) -> GameRecord:
-    """A game of a database by the number it is listed under, or of a file by its place."""
+    """A game of a database by the number in its list, or of a file by its position in the file."""
     if not path.is_file():
         raise MeijinError(formats.no_file(path))
     with path.open("rb") as file:
@@ -92,20 +92,21 @@ def find(path: Path, number: int, format_: str | None) -> GameRecord:
         with Store(path, create=False) as store:
             found = next(store.games(id=number), None)
         if found is None:
-            raise BadParameter(f"--game {number}: '{path}' has none of that number; 'meijin games-db list' shows them")
+            raise BadParameter(f"--game {number}: '{path}' has no such game; 'meijin games-db list' shows the numbers")
         return found
-    read = interruptible(lambda: next(islice(formats.read(path, format_), number - 1, None), None))
+    place = min(number - 1, sys.maxsize)
+    read = interruptible(lambda: next(islice(formats.read(path, format_), place, None), None))
     if read is None:
         raise BadParameter(f"--game {number}: '{path}' has fewer games")
     return read
 
 
 class Session:
-    """One record that is looked at."""
+    """A record and the position that is shown."""
 
     def __init__(self, record: GameRecord, agent: str | None, limit: Limit, seed: int):
         self.record, self.game = record, make(record.task.game)
-        self.state = State(self.game).play_line(record.moves)  # an impossible record is an error at once
+        self.state = State(self.game).play_line(record.moves)  # checks every move
         self.turns = words.movers(self.state)
         self.names = [move.name for move in self.state.history]
         self.limit, self.seed = limit, seed
@@ -114,7 +115,7 @@ class Session:
         self.console = out()
 
     def go(self, ply: int) -> None:
-        """To the position after that many plies, or the nearest there is."""
+        """Go to the position after that many plies, or the nearest one."""
         ply = min(max(ply, 0), self.record.plies)
         while self.at > ply:
             self.state.undo()
@@ -173,10 +174,10 @@ class Session:
         self.say(Text(f"{agent.name}: {figures(analysis)}{chosen}", "dim"))
 
     def analyse(self, agent: Agent) -> Analysis | None:
-        """What the agent says here; nothing where no seat is to move."""
+        """The analysis of an agent; None if no seat is to move."""
         if self.state.is_over or self.state.is_chance:
             return None
-        with busy(f"{agent.name} is looking at ply {self.at}"):
+        with busy(f"{agent.name} analyses ply {self.at}"):
             return interruptible(lambda: agent.analyse(self.state, self.limit))
 
     def conclude(self) -> None:
@@ -214,7 +215,7 @@ class Session:
                 self.conclude()
 
     def obey(self, word: str, rest: str) -> bool:
-        """Do as told; whether that was to go somewhere."""
+        """Carry out a command; returns whether it was a step."""
         places: dict[str, Callable[[], int]] = {
             "next": lambda: self.at + 1,
             "back": lambda: self.at - 1,
@@ -240,7 +241,7 @@ class Session:
             self.say(Text(f"goto needs a ply from 0 to {self.record.plies}", "red"))
         else:
             near = suggest(word, ["help", *(name.split()[0] for name, _ in HELP)])
-            self.say(Text(f"'{word}' is not a command{near or '; help lists them'}", "red"))
+            self.say(Text(f"'{word}' is not a command{near or '; type help for a list'}", "red"))
         return False
 
     # ---- JSON ----

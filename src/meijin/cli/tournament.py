@@ -1,9 +1,10 @@
-"""`meijin tournament`: play the games of a plan, or those that are missing, and write the report."""
+"""`meijin tournament`: play the games of a plan that are not played yet, and write the report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from rich.text import Text
 
 from meijin.arena import report
 from meijin.arena.plan import EXAMPLE, read_plan
-from meijin.arena.standings import Line
+from meijin.arena.report_tables import Summary, forfeit_rows, rating_rows
+from meijin.arena.standings import StandingsRow
 from meijin.arena.store import Store
 from meijin.arena.tournament import Tournament, database_path, report_path
+from meijin.cli import words
 from meijin.cli.common import prepare
 from meijin.cli.console import counting, err, out, print_json, table
 from meijin.cli.program import interruptible
@@ -34,7 +37,7 @@ def tournament(
         print(EXAMPLE, end="")
         return
     if file is None:
-        raise BadParameter("name the file of a tournament; 'meijin tournament --example' prints one to start from")
+        raise BadParameter("name the plan of a tournament; 'meijin tournament --example' prints one to start from")
     with opened(file, database, load, create=not report_only) as run:
         if not report_only:
             _play(run, workers, hidden=as_json)
@@ -53,7 +56,7 @@ def opened(file: Path, database: Path | None, load: Sequence[Path], create: bool
     prepare(load)
     path = database or database_path(plan, file)
     if not create and not path.exists():
-        raise MeijinError(f"'{path}' is not there: nothing of '{plan.name}' has been played yet")
+        raise MeijinError(f"there is no '{path}': no game of '{plan.name}' has been played yet")
     with Store(path, create=create) as store:
         yield Tournament(plan, store)
 
@@ -62,24 +65,24 @@ def _play(run: Tournament, workers: int | None, hidden: bool) -> None:
     with counting(run.plan.name, run.total, done=run.played, hidden=hidden) as step:
         try:
             if (run.plan.workers if workers is None else workers) == 0:
-                interruptible(lambda: run.run(0, lambda _: step()))  # compiled code does not look at Ctrl-C itself
+                interruptible(lambda: run.run(0, lambda _: step()))  # compiled code does not notice Ctrl-C
             else:
                 run.run(workers, lambda _: step())
         except KeyboardInterrupt:
-            done = f"stopped after {run.played:,} of {run.total:,} games, which are kept"
-            err().print(Text(f"{done}; the same command goes on"))
+            done = f"stopped after {run.played:,} of {run.total:,} games, which are saved"
+            err().print(Text(f"{done}; the same command continues"))
             raise
 
 
-def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
-    def line(each: Line) -> dict[str, Any]:
-        rating, glicko, tally = each.rating, each.glicko, each.tally
+def _as_json(summary: Summary, paths: Sequence[Path]) -> dict[str, Any]:
+    def line(each: StandingsRow) -> dict[str, Any]:
+        rating, tally = each.rating, each.tally
         return {
             "rank": each.rank,
             "name": each.name,
             "elo": rating.elo,
             "interval": [rating.low, rating.high],
-            "glicko2": {"rating": glicko.rating, "deviation": glicko.deviation, "volatility": glicko.volatility},
+            "glicko2": asdict(each.glicko),
             "games": tally.games,
             "wins": tally.wins,
             "draws": tally.draws,
@@ -95,10 +98,8 @@ def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
                 "game": each.game,
                 "played": len(each.played),
                 "total": each.total,
-                "agents": [line(one) for one in each.lines],
-                "forfeits": [
-                    {"agent": f.agent, "number": f.number, "seat": f.seat, "reason": f.reason} for f in each.forfeits
-                ],
+                "agents": [line(one) for one in each.rows],
+                "forfeits": [asdict(forfeit) for forfeit in each.forfeits],
             }
             for each in summary.tables
         ],
@@ -107,22 +108,22 @@ def _as_json(summary: report.Summary, paths: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _print(summary: report.Summary, paths: Sequence[Path]) -> None:
+def _print(summary: Summary, paths: Sequence[Path]) -> None:
     console = out()
     console.print(Text.assemble((summary.name, "bold"), (f"  {summary.progress}", "dim")))
     if summary.overall:
         _print_list("all games", summary.overall, solo=False)
     for each in summary.tables:
-        _print_list(each.title, each.lines, each.solo)
-        for agent, count, games, reason in report.forfeit_rows(each)[1]:
-            plural = "game" if count == "1" else "games"
-            console.print(Text.assemble((agent, "bold"), f" forfeited {count} {plural} ({games}): {reason}"))
+        _print_list(each.title, each.rows, each.solo)
+        for agent, count, games, reason in forfeit_rows(each)[1]:
+            counted = words.count(int(count), "game")
+            console.print(Text.assemble((agent, "bold"), f" forfeited {counted} ({games}): {reason}"))
     console.print(Text(f"report: {paths[0]}", "dim"), soft_wrap=True)
 
 
-def _print_list(title: str, lines: Sequence[Line], solo: bool) -> None:
-    """The list as a terminal has room for it; the report says more."""
-    headings, rows = report.rating_rows(lines, solo)
+def _print_list(title: str, lines: Sequence[StandingsRow], solo: bool) -> None:
+    """The list, with as many columns as fit a terminal."""
+    headings, rows = rating_rows(lines, solo)
     keep = [k for k, heading in enumerate(headings) if heading not in ("Glicko-2", "wins", "draws", "losses")]
     names = [headings[k] or "#" for k in keep]
     shown = table(*names, right=tuple(name for name in names if name != "agent"))

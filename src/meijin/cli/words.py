@@ -62,6 +62,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value % 1 == 0 else f"{value:,.2f}"  # infinities too
 
 
+def count(number: int, thing: str) -> str:
+    """A number of things: "1 game", "1,200 games"."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def value(game: Game, worth: float | None) -> str:
     """An estimate of a score."""
     if worth is None or not math.isfinite(worth):

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -182,6 +183,22 @@ def must_move(state: State) -> None:
         raise MeijinError(f"there is nothing to think about: {what}")
 
 
+class _Life:
+    """What an agent needs to do one thing at a time and to be stopped."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.stop_flag = np.zeros(1, np.int64)
+        self.stopping = False
+        self.closed = False
+        self.owner: int | None = None  # the thread that thinks
+        self.pondering: threading.Thread | None = None
+        self.fits: Game | None = None  # the latest game it was found to fit
+
+
+_LIVES = threading.Lock()
+
+
 class Agent(ABC):
     """Chooses moves. `name` is the expression that makes the agent again.
 
@@ -200,25 +217,22 @@ class Agent(ABC):
     #: Whether thinking about a position helps it when that position's continuation comes up.
     ponders: bool = False
 
-    _lock: threading.Lock
-    stop_flag: Any  # int64 [1]: not zero when kernels are to return
+    @cached_property
+    def _life(self) -> _Life:
+        """Made when first asked for, so that subclasses need not call `__init__`."""
+        with _LIVES:
+            found: _Life = self.__dict__.setdefault("_life", _Life())
+        return found
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        agent = super().__new__(cls)
-        agent._lock = threading.Lock()
-        agent.stop_flag = np.zeros(1, np.int64)
-        agent.stopping = False
-        agent._closed = False
-        agent._owner = None
-        agent._pondering = None
-        agent._fits = None
-        return agent
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called since it began to think."""
+        return self._life.stopping
 
-    stopping: bool  # whether `stop` was called since it began to think
-    _closed: bool
-    _owner: int | None  # the thread that thinks
-    _pondering: threading.Thread | None
-    _fits: Game | None  # the latest game it was found to fit
+    @property
+    def stop_flag(self) -> Any:
+        """int64 [1]: not zero when kernels are to return."""
+        return self._life.stop_flag
 
     # ---- for callers ----
 
@@ -243,14 +257,15 @@ class Agent(ABC):
 
     def stop(self) -> None:
         """End the thinking in progress, from any thread; without any, do nothing."""
-        if self._owner is not None:
-            self.stopping = True
-            self.stop_flag[0] = 1
+        life = self._life
+        if life.owner is not None:
+            life.stopping = True
+            life.stop_flag[0] = 1
 
     def ponder(self, state: State) -> None:
         """Think about a position in the background until the next call; only where that `ponders`."""
         self._end_pondering()
-        if not self.ponders or state.turn < 0 or self._closed:
+        if not self.ponders or state.turn < 0 or self._life.closed:
             return
         begun, position = threading.Event(), state.copy()
 
@@ -260,8 +275,8 @@ class Agent(ABC):
                 for _ in self.think(position, Limit(seconds=math.inf), math.inf):
                     pass
 
-        self._pondering = threading.Thread(target=run, name="meijin-ponder", daemon=True)
-        self._pondering.start()
+        self._life.pondering = threading.Thread(target=run, name="meijin-ponder", daemon=True)
+        self._life.pondering.start()
         begun.wait()  # so that a `stop` that follows finds it thinking
 
     def value(self, state: State) -> tuple[float, ...]:
@@ -279,17 +294,18 @@ class Agent(ABC):
     def seed(self, seed: int) -> None:
         """Make what follows reproducible, and forget what was kept. Agents without randomness only forget."""
         self._end_pondering()
-        with self._lock:
+        with self._life.lock:
             self.reseed(seed)
 
     def close(self) -> None:
         """Stop, and free what the agent holds. It cannot think afterwards; closing again does nothing."""
-        if self._closed:
+        life = self._life
+        if life.closed:
             return
         self.stop()
         self._end_pondering()
-        with self._lock:
-            self._closed = True
+        with life.lock:
+            life.closed = True
             self.release()
 
     def __enter__(self) -> Self:
@@ -336,24 +352,25 @@ class Agent(ABC):
     @contextmanager
     def _thinking(self, state: State) -> Iterator[None]:
         must_move(state)
-        if self._owner == threading.get_ident():
+        life = self._life
+        if life.owner == threading.get_ident():
             raise MeijinError(f"{self.name} is thinking already; finish or close what `watch` returned first")
-        if self._pondering is not threading.current_thread():
+        if life.pondering is not threading.current_thread():
             self._end_pondering()
-        with self._lock:
-            if self._closed:
+        with life.lock:
+            if life.closed:
                 raise MeijinError(f"{self.name} is closed")
-            if self._fits is not state.game:
+            if life.fits is not state.game:
                 if why := self.unfit(state.game):
                     raise BadParameter(f"{self.name} cannot play {state.game}: {why}")
-                self._fits = state.game
-            self.stopping = False
-            self.stop_flag[0] = 0
-            self._owner = threading.get_ident()
+                life.fits = state.game
+            life.stopping = False
+            life.stop_flag[0] = 0
+            life.owner = threading.get_ident()
             try:
                 yield
             finally:
-                self._owner = None
+                life.owner = None
 
     def _effective(self, state: State, limit: Limit) -> Limit:
         """What the agent heeds of a limit, with a clock turned into seconds; its own default if that is nothing."""
@@ -371,7 +388,7 @@ class Agent(ABC):
         return replace(analysis, advice=said) if said != analysis.advice else analysis
 
     def _end_pondering(self) -> None:
-        if (thread := self._pondering) is not None:
+        if (thread := self._life.pondering) is not None:
             self.stop()
             thread.join()
-            self._pondering = None
+            self._life.pondering = None

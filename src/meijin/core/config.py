@@ -43,17 +43,19 @@ def load(kind: type[T], path: str | Path, renamed: Mapping[str, str] = _NONE) ->
     return parse(kind, read_text(file), str(path), "json" if file.suffix == ".json" else "toml", renamed)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, wanted: str = "a config file", most: int = MAX_BYTES) -> str:
+    """The text of a file of at most so many bytes; `wanted` completes error messages."""
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise BadParameter(f"{path}: larger than {MAX_BYTES >> 20} MiB; give the path of a config file")
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise BadParameter(f"cannot read '{path}': {error.strerror}; give the path of a config file") from None
+            data = file.read(most + 1)
+        if len(data) <= most:
+            return data.decode("utf-8-sig")
+        problem: object = f"it is larger than {most >> 20} MiB"
     except UnicodeDecodeError as error:
-        raise BadParameter(f"{path}: not valid UTF-8 (byte {error.start})") from None
+        problem = f"not valid UTF-8 (byte {error.start})"
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        problem = getattr(error, "strerror", None) or error
+    raise BadParameter(f"cannot read '{path}': {problem}; give the path of {wanted}")
 
 
 def parse(kind: type[T], text: str, where: str, syntax: str = "toml", renamed: Mapping[str, str] = _NONE) -> T:
@@ -103,8 +105,8 @@ def _shape(kind: Any) -> type[msgspec.Struct]:
 
 def explain(error: msgspec.ValidationError, kind: Any, values: Any) -> str:
     """What msgspec found wrong in these values, in plain words: the place, the value and what is expected."""
-    problem, _, place = str(error).partition(" - at `")
-    path = place.removeprefix("key` in `").removesuffix("`") or "$"
+    found = re.fullmatch(r"(.*) - at `(?:key` in `)?([^`]*)`", str(error), re.DOTALL)
+    problem, path = found.groups() if found else (str(error), "$")
     value, info = next(((v, i) for p, v, i in _described(kind, values) if p == path), (None, None))
     complete = error.__cause__ is not None or problem.startswith("Object")  # it names the value or key itself
     shown = "" if complete or info is None else f" = {short(value)}"
@@ -182,8 +184,9 @@ def _explained(problem: str, value: Any, info: inspect.Type | None) -> str:
         return f"missing key '{missing[1]}'"
     if (unknown := re.fullmatch(r"Object contains unknown field `(.+)`", problem)) and isinstance(info, _OBJECTS):
         return _unknown(unknown[1], info)
-    if problem.startswith("Invalid enum value") and isinstance(info, inspect.LiteralType):
-        known = [str(word) for word in info.values]
+    options = info.types if isinstance(info, inspect.UnionType) else (info,)
+    known = [str(word) for option in options if isinstance(option, inspect.LiteralType) for word in option.values]
+    if problem.startswith("Invalid enum value") and known:
         return f"choose from {', '.join(known)}{suggest(str(value), known)}"
     if bound := re.fullmatch(r"Expected `\w+` (>=|>|<=|<) (\S+)", problem):
         return f"must be {_BOUNDS[bound[1]]} {bound[2].removesuffix('.0')}"

@@ -7,11 +7,18 @@ bug in Meijin or in a user's own code and keeps its traceback.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+#: What a terminal cannot show or would obey: control characters, and halves of characters that UTF-8 does not have.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class MeijinError(Exception):
-    """Base of every error whose message is written for the person who caused it."""
+    """Base of every error whose message is written for the person who caused it. It can always be printed."""
+
+    def __str__(self) -> str:
+        return _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], super().__str__())
 
 
 class UnknownName(MeijinError):

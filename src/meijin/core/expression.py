@@ -202,6 +202,8 @@ class _Parser:
             self._expected(what, token)
         if not isinstance(value, (str, int, float)):  # 2j
             self._expected(what, token)
+        if isinstance(value, str) and re.search("[\ud800-\udfff]", value):  # could be neither printed nor saved
+            self._fail("half a surrogate pair is not a character", token.start)
         return value
 
     def _enter(self, token: _Token) -> None:

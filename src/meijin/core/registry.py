@@ -172,7 +172,7 @@ class Registry(Generic[T]):
         bound = self.bind(call, *given)
         try:
             return self.get(call.name).factory(*bound.args, **bound.kwargs)
-        except TypeError as error:  # an argument of a kind that it cannot use
+        except (TypeError, OverflowError) as error:  # an argument of a kind, or a number of a size, that it cannot use
             raise BadParameter(f"{call}: {error}") from error
 
     def load_file(self, path: str | Path) -> tuple[Entry[T], ...]:

@@ -1,4 +1,4 @@
-"""What every SQLite file of ours needs: whole transactions, patience with other processes, words for what failed."""
+"""What SQLite files need: transactions, waiting for other processes, and remedies for errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def patiently(step: Callable[[], object]) -> None:
-    """Repeat what another process may block without SQLite waiting for it: the change to a write-ahead log."""
+    """Repeat a step that another process may block and for which SQLite does not wait: enabling the write-ahead log."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -36,7 +36,7 @@ def patiently(step: Callable[[], object]) -> None:
             time.sleep(0.01)
 
 
-def remedy(error: sqlite3.Error) -> str:
+def remedy(error: Exception) -> str:
     """What a person can do about an error."""
     text = str(error)
     if "unable to open" in text or "readonly" in text:

@@ -1,15 +1,15 @@
-"""Elo, and the sequential probability ratio test: play until it is clear which of two differences fits better.
+"""Elo, and the sequential probability ratio test: play until it is clear which of two Elo differences fits better.
 
-    test = Sprt(elo0=0, elo1=10)          # "no stronger" against "10 Elo stronger", 5 % error each way
+    test = Sprt(elo0=0, elo1=10)          # "not stronger" against "10 Elo stronger", 5 % error either way
     progress = test.judge(counts)         # LLR, bounds, and "H0", "H1" or None: play on
 
-Results are counted by pairs of games with the same opening and the sides exchanged: a pair brings 0, 1/2, 1, 3/2 or 2
-points (the pentanomial model). The two games of a pair are not independent, and an opening that favours one side makes
+Results are counted by pairs of games with the same opening and exchanged sides: a pair brings 0, 1/2, 1, 3/2 or 2
+points (the pentanomial model). The games of a pair are not independent, and an opening that favours one side makes
 pairs of one win and one loss, which say little: counting single games would take them for noise and play on too long.
 
-The log-likelihood ratio is that of the generalised test: the nearest distributions to the observed one whose means are
-the expected scores of the two hypotheses (M. Van den Bergh, "A practical introduction to the GSPRT"; the model that
-the testing of chess engines settled on). Elo is logistic.
+The log-likelihood ratio is that of the generalised test: it uses the distributions nearest to the observed one whose
+means are the expected scores of the hypotheses (M. Van den Bergh, "A practical introduction to the GSPRT"; the model
+used for testing chess engines). Elo is logistic.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from meijin.core.errors import BadParameter
 
 PAIR = 2  # games in a pair
 OUTCOMES = 2 * PAIR + 1  # points of a pair, by halves
-UNSEEN = 1e-3  # counted for an outcome that has not occurred: then no hypothesis has probability 0
-NEWTON = 60  # steps at most; about ten are taken
+UNSEEN = 1e-3  # count of an outcome that has not occurred, so that no hypothesis has probability 0
+NEWTON = 60  # steps at most; about ten are needed
 
 Counts = Sequence[int] | NDArray[Any]
 
@@ -46,11 +46,11 @@ def expected(difference: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SprtProgress:
-    """Where a test stands."""
+    """The state of a test."""
 
     llr: float  # log-likelihood ratio of elo1 against elo0
-    lower: float  # at or below it elo0 is accepted
-    upper: float  # at or above it elo1 is accepted
+    lower: float  # bound at which elo0 is accepted
+    upper: float  # bound at which elo1 is accepted
     pairs: int
     decision: str | None  # "H0": elo0, "H1": elo1, None: not decided
 
@@ -70,10 +70,10 @@ class Sprt:
 
     def __post_init__(self) -> None:
         if not self.elo0 < self.elo1 or not math.isfinite(self.elo0) or not math.isfinite(self.elo1):
-            raise BadParameter(f"elo0={self.elo0:g}, elo1={self.elo1:g}: give two Elo differences, the lower one first")
+            raise BadParameter(f"elo0 = {self.elo0:g}, elo1 = {self.elo1:g}: elo0 must be below elo1, both finite")
         for name in ("alpha", "beta"):
             if not 0 < getattr(self, name) < 0.5:
-                raise BadParameter(f"{name}={getattr(self, name)!r}: give an error rate between 0 and 0.5")
+                raise BadParameter(f"{name} = {getattr(self, name)!r}: must be an error rate between 0 and 0.5")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -81,7 +81,7 @@ class Sprt:
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def judge(self, counts: Counts) -> SprtProgress:
-        """The test after pairs that brought 0, 1/2, 1, 3/2 and 2 points so often."""
+        """The test after so many pairs with 0, 1/2, 1, 3/2 and 2 points."""
         lower, upper = self.bounds
         ratio = float(self.llr(np.asarray(counts, np.float64)))
         decision = "H1" if ratio >= upper else "H0" if ratio <= lower else None
@@ -99,8 +99,8 @@ class Sprt:
 def _log_likelihood(counts: NDArray[np.float64], off: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log-likelihood of the most likely distribution whose mean of `off` is 0.
 
-    It gives an outcome p / (1 + x * off), where p is its observed share and x makes the mean right. The mean falls with
-    x between the two poles, so Newton's steps, halved where they would leave, find it.
+    The probability of an outcome is p / (1 + x * off), where p is its observed share and x is chosen for the mean to be
+    0. The mean falls with x between two poles; Newton's method, with bisection at the bounds, finds x.
     """
     p = counts / counts.sum(axis=-1, keepdims=True)
     low = np.full(p.shape[:-1], -1 / off[-1])
@@ -122,7 +122,7 @@ def _log_likelihood(counts: NDArray[np.float64], off: NDArray[np.float64]) -> ND
 
 
 def pentanomial(pairs: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """How many pairs of results (1, 1/2, 0 for the first agent) brought 0, 1/2, 1, 3/2 and 2 points."""
+    """The number of pairs of results (1, 1/2, 0 for the first agent) with 0, 1/2, 1, 3/2 and 2 points."""
     counts = [0] * OUTCOMES
     for pair in pairs:
         if len(pair) == PAIR:

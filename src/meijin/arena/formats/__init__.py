@@ -3,8 +3,8 @@
     for record in read("games.sgf"): ...
     write(store.games(event="cup"), "cup.jsonl")
 
-What is read has been replayed by the rules; a file that is damaged, truncated or wrong raises a `FormatError` with its
-name and line. What is written appears whole or not at all.
+Every game that is read has been replayed by its rules; a file that is damaged, truncated or wrong raises `FormatError`
+with its name and line. Writing replaces a file as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import TextIO
 
 from meijin.arena.formats import jsonl, kif, pgn, sgf, usi
-from meijin.arena.formats.common import FormatError, Source, no_file
+from meijin.arena.formats.common import FormatError, RecordFile, Steppers
 from meijin.arena.record import GameRecord
 from meijin.core.errors import BadParameter, MeijinError, suggest
 
-__all__ = ["FORMATS", "FormatError", "format_of", "no_file", "read", "under", "write", "write_to"]
+__all__ = ["FORMATS", "FormatError", "format_of", "no_file", "read", "under", "verified", "write", "write_to"]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    read: Callable[[Source], Iterator[GameRecord]]
+    read: Callable[[RecordFile], Iterator[GameRecord]]
     write: Callable[[Iterable[GameRecord], TextIO], int]
     suffixes: tuple[str, ...]
 
@@ -39,7 +39,7 @@ FORMATS = {
 
 
 def format_of(path: Path, name: str | None = None) -> Format:
-    """The format of that name, or else the one that the file's name ends for."""
+    """The format of that name, or else the one that the file's name suggests."""
     if name is not None:
         if name not in FORMATS:
             raise BadParameter(f"unknown format '{name}'{suggest(name, FORMATS)}; known: {', '.join(FORMATS)}")
@@ -48,7 +48,12 @@ def format_of(path: Path, name: str | None = None) -> Format:
         if path.suffix.lower() in found.suffixes:
             return found
     endings = ", ".join(ending for found in FORMATS.values() for ending in found.suffixes)
-    raise BadParameter(f"'{path}' does not end like a file of games ({endings}); name its format: {', '.join(FORMATS)}")
+    raise BadParameter(f"'{path}' does not end in one of {endings}; name its format: {', '.join(FORMATS)}")
+
+
+def no_file(path: Path) -> str:
+    """Why a path cannot be read."""
+    return f"'{path}' is a folder; name a file of games in it" if path.is_dir() else f"there is no file '{path}'"
 
 
 def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
@@ -56,10 +61,10 @@ def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
     path = Path(path)
     if not path.is_file():
         raise MeijinError(no_file(path))
-    return _told(format_of(path, format).read(Source(path)), path)
+    return _with_file_name(format_of(path, format).read(RecordFile(path)), path)
 
 
-def _told(records: Iterator[GameRecord], path: Path) -> Iterator[GameRecord]:
+def _with_file_name(records: Iterator[GameRecord], path: Path) -> Iterator[GameRecord]:
     try:
         yield from records
     except OSError as error:
@@ -93,7 +98,7 @@ def write_to(records: Iterable[GameRecord], file: TextIO, format: str) -> int:
 
 
 def under(event: str, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
-    """Put games that belong to no event under this one, numbered as they come; the others stay as they are."""
+    """Put games without an event under this one, numbered in order; other games stay as they are."""
     number = 0
     for record in records:
         if record.task.event:
@@ -101,6 +106,17 @@ def under(event: str, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
         else:
             yield replace(record, task=replace(record.task, event=event, number=number))
             number += 1
+
+
+def verified(records: Iterable[GameRecord]) -> Iterator[GameRecord]:
+    """The same records, each after its moves were replayed by the rules.
+
+    For records of a database, which are as they were stored: the file may be damaged or come from elsewhere.
+    """
+    steppers = Steppers()
+    for record in records:
+        steppers.replay(record)
+        yield record
 
 
 def _umask() -> int:

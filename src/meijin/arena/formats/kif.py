@@ -1,23 +1,20 @@
-"""Minishogi games in the manner of KIF, the listing that Japanese programs show: `   1 ３四銀(43)   ( 0:01/ 0:01)`.
+"""Minishogi games in KIF, the listing that Japanese programs use: `   1 ３四銀(43)   ( 0:01/ 0:01)`.
 
-What KIF has no place for is in its remarks (lines that begin with #), as JSON. Files without such remarks are read as
-far as players, moves and resignation go.
+What KIF has no place for is in comments (lines that begin with #), as JSON. Of files without such comments the players,
+moves and resignations are read.
 """
 # ruff: noqa: RUF001 - the format has full-width digits and colons
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from meijin.arena.formats.common import Draft, Ply, Rules, Source
-from meijin.arena.formats.fields import describe, describe_note, read_note
-from meijin.arena.formats.jsonl import parse
+from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers
+from meijin.arena.formats.header import describe, describe_note, to_json
 from meijin.arena.formats.usi import completed, expect_minishogi
 from meijin.arena.record import GameRecord
-from meijin.core.errors import MeijinError
 from meijin.core.state import State
 from meijin.games.minishogi import SENTE
 
@@ -34,37 +31,37 @@ _MOVE = re.compile(
     r"(?P<man>成銀|成桂|成香|[歩銀角飛金玉王と馬龍竜])(?:(?P<drop>打)|(?P<promote>成)?\((?P<from>[1-5][1-5])\))"
     r"(?:\s*\(.*\))?\s*\+?"
 )
-_OTHER = re.compile(r"\*|&|まで|\s*\d+\s*(?:中断|持将棋|千日手|詰み)")  # remarks, and how the game ended
+_OTHER = re.compile(r"\*|&|まで|\s*\d+\s*(?:中断|持将棋|千日手|詰み)")  # comments, and how the game ended
 
 
 def write(records: Iterable[GameRecord], file: TextIO) -> int:
-    rules, count = Rules(), 0
+    steppers, count = Steppers(), 0
     for record in records:
         expect_minishogi(record, "KIF")
-        file.write("\n".join([*_listing(record, rules), "", ""]))
+        file.write("\n".join([*_listing(record, steppers), "", ""]))
         count += 1
     return count
 
 
-def _listing(record: GameRecord, rules: Rules) -> Iterator[str]:
+def _listing(record: GameRecord, steppers: Steppers) -> Iterator[str]:
     sente, gote = (" ".join(agent.split()) for agent in record.task.agents)
     yield "手合割：5五将棋"
     yield f"先手：{sente}"
     yield f"後手：{gote}"
     if record.began:
         yield f"開始日時：{' '.join(record.began.split())}"
-    yield f"# {json.dumps(describe(record), ensure_ascii=False, allow_nan=False)}"
+    yield f"# {to_json(describe(record))}"
     yield HEAD
     spent = [0.0, 0.0]
-    state = State(rules.walk(record.task.game).game)
+    state = State(steppers.start(record.task.game).game)
     before = ""
-    for ply, (turn, move) in enumerate(rules.line(record)):
+    for ply, (turn, move) in enumerate(steppers.replay(record)[1]):
         note = record.notes[ply] if record.notes else None
         seconds = note.seconds or 0.0 if note else 0.0
         spent[turn] += seconds
         yield f"{ply + 1:4} {_shown(state, move.name, before):<10} ({_clock(seconds)}/{_clock(spent[turn])})"
         if note:
-            yield f"# note {json.dumps(describe_note(note), ensure_ascii=False, allow_nan=False)}"
+            yield f"# note {to_json(describe_note(note))}"
         before = move.name.rstrip("+")[-2:]
         state.play(int(move))
     if record.ending == "rules" and record.scores[0] != record.scores[1]:
@@ -88,8 +85,8 @@ def _clock(seconds: float) -> str:
 # ---- reading ----
 
 
-def read(source: Source) -> Iterator[GameRecord]:
-    rules = Rules()
+def read(source: RecordFile) -> Iterator[GameRecord]:
+    steppers = Steppers()
     draft: Draft | None = None
     listing = False  # whether the moves of the game have begun
     before = ""  # the cell of the latest move
@@ -98,10 +95,10 @@ def read(source: Source) -> Iterator[GameRecord]:
             continue
         if draft is None or line.startswith("手合割"):
             if draft is not None:
-                yield _closed(draft, listing, source, rules)
+                yield _closed(draft, listing, source, steppers)
             draft, listing, before = Draft(number, {}), False, ""
         if line.startswith("#"):
-            _remark(draft, line, number, source)
+            _comment(draft, line, number, source)
         elif line.startswith("手数"):
             listing = True
         elif not listing:
@@ -114,22 +111,22 @@ def read(source: Source) -> Iterator[GameRecord]:
             source.fail(number, f"not a move: {line.strip()[:40]!r}")
     if draft is None:
         source.fail(1, f"no game found; its moves begin after the line '{HEAD}'")
-    yield _closed(draft, listing, source, rules)
+    yield _closed(draft, listing, source, steppers)
 
 
-def _closed(draft: Draft, listing: bool, source: Source, rules: Rules) -> GameRecord:
+def _closed(draft: Draft, listing: bool, source: RecordFile, steppers: Steppers) -> GameRecord:
     if not listing:
         source.fail(draft.line, f"a game without moves; they begin after the line '{HEAD}'")
-    return completed(draft, source, rules)
+    return completed(draft, source, steppers)
 
 
-def _play(draft: Draft, move: re.Match[str], before: str, number: int, source: Source) -> str:
+def _play(draft: Draft, move: re.Match[str], before: str, number: int, source: RecordFile) -> str:
     """Add a move to the draft; returns the cell it goes to."""
     if int(move["ply"]) != len(draft.plies) + 1:
         source.fail(number, f"move {move['ply']}, but {len(draft.plies) + 1} comes next")
     if move["same"]:
         if not before:
-            source.fail(number, "同 says where the move before went, and there is none")
+            source.fail(number, "同 means the cell of the move before, but this is the first move")
         to = before
     else:
         to = str(FILES.find(move["to"][0]) + 1 or move["to"][0]) + "abcde"[RANKS.index(move["to"][1])]
@@ -143,33 +140,27 @@ def _play(draft: Draft, move: re.Match[str], before: str, number: int, source: S
     return to
 
 
-def _remark(draft: Draft, line: str, number: int, source: Source) -> None:
+def _comment(draft: Draft, line: str, number: int, source: RecordFile) -> None:
     if line.startswith("# {"):
-        names = draft.said.pop("agents", None)
-        draft.said = parse(line[2:], number, source)
-        if names and "agents" not in draft.said:
-            draft.said["agents"] = names
+        draft.fields = {key: value for key, value in draft.fields.items() if key == "agents"}
+        draft.fields |= source.json(line[2:], number)
     elif line.startswith("# note "):
         if not draft.plies:
             source.fail(number, "a note before the first move")
         draft.noted = True
-        said = parse(line.removeprefix("# note "), number, source)
-        try:
-            draft.plies[-1].note = read_note(said)
-        except MeijinError as error:
-            source.fail(number, str(error))
+        draft.plies[-1].note = source.note(source.json(line.removeprefix("# note "), number), number)
 
 
 def _player(draft: Draft, line: str) -> None:
     for seat, name in enumerate(("先手", "後手")):
-        if line.startswith(f"{name}：") and "game" not in draft.said:
-            agents: list[Any] = draft.said.setdefault("agents", ["?", "?"])
+        if line.startswith(f"{name}：") and "game" not in draft.fields:
+            agents: list[Any] = draft.fields.setdefault("agents", ["?", "?"])
             agents[seat] = line[3:].strip() or "?"
 
 
 def _resign(draft: Draft) -> None:
-    if "scores" not in draft.said:
+    if "scores" not in draft.fields:
         loser = len(draft.plies) % 2
         scores = [-1.0, 1.0] if loser == 0 else [1.0, -1.0]
         more = {"game": "minishogi", "scores": scores, "ending": "forfeit", "forfeit": loser, "reason": "resigned"}
-        draft.said = {"agents": ["?", "?"], **draft.said, **more}
+        draft.fields = {"agents": ["?", "?"], **draft.fields, **more}

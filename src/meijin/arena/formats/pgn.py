@@ -1,4 +1,4 @@
-"""Headers and movetext in the manner of PGN, for any game.
+"""Headers and movetext like PGN's, for any game.
 
     [Event "cup"]
     [Round "1.3"]
@@ -11,29 +11,31 @@
 
     1. 4 {[%emt 0.12] [%value 0.31 -0.31]} 4 2. 3 ... 1-0
 
-Header values are strings of JSON. Moves have the game's own names, outcomes of chance stand among them. Times (seconds)
-and values (one a seat) are kept; whole analyses are not.
+Header values are JSON strings. Moves have the game's own names; chance outcomes stand among them. Times (seconds) and
+values (one per seat) are kept, whole analyses are not.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
-from meijin.arena.formats.common import Draft, Ply, Rules, Source, finish
-from meijin.arena.formats.fields import describe, number
+from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers, finish, line_numbers
+from meijin.arena.formats.header import describe, number, to_json
 from meijin.arena.record import GameRecord, MoveNote
+from meijin.core import config
+from meijin.core.errors import BadParameter
 
 SUFFIXES = (".pgn",)
 WIDTH = 100
 RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 
+_TOKEN = re.compile(r"\s*(?:(?P<tag>^\[.*)|\{(?P<comment>[^}]*)\}|(?P<open>\{)|(?P<word>[^\s{]+))", re.MULTILINE)
 _TAG = re.compile(r'\[\s*([A-Za-z][A-Za-z0-9_]*)\s+("(?:[^"\\]|\\.)*")\s*\]\s*')
-#: Header -> field, for those whose value is a text as it is.
+#: Header -> field, for values that are plain text.
 _TEXTS = {"Event": "event", "Game": "game", "Ending": "ending", "Reason": "reason", "Began": "began"}
-#: Header -> field, for those whose value is JSON inside the text.
+#: Header -> field, for values that are JSON.
 _VALUES = {
     "Number": "number",
     "Round": "round",
@@ -47,9 +49,9 @@ _VALUES = {
 
 
 def write(records: Iterable[GameRecord], file: TextIO) -> int:
-    rules, count = Rules(), 0
+    steppers, count = Steppers(), 0
     for record in records:
-        words = _movetext(record, [move.name for _, move in rules.line(record)])
+        words = _movetext(record, [move.name for _, move in steppers.replay(record)[1]])
         file.write("\n".join([*_tags(record), "", *_wrapped(words), "", ""]))
         count += 1
     return count
@@ -61,8 +63,8 @@ def _tags(record: GameRecord) -> list[str]:
     tags |= {"Game": said["game"]} | {f"Seat{seat}": agent for seat, agent in enumerate(record.task.agents)}
     tags |= {"Result": result(record), "Scores": " ".join(str(number(score)) for score in record.scores)}
     tags |= {name: said[field] for name, field in _TEXTS.items() if field in said}
-    tags |= {name: json.dumps(said[field], ensure_ascii=False) for name, field in _VALUES.items() if field in said}
-    return [f"[{name} {json.dumps(text, ensure_ascii=False)}]" for name, text in tags.items()]
+    tags |= {name: to_json(said[field]) for name, field in _VALUES.items() if field in said}
+    return [f"[{name} {to_json(text)}]" for name, text in tags.items()]
 
 
 def result(record: GameRecord) -> str:
@@ -108,113 +110,76 @@ def _wrapped(words: list[str]) -> Iterator[str]:
 # ---- reading ----
 
 
-def read(source: Source) -> Iterator[GameRecord]:
-    rules = Rules()
-    for draft in _drafts(source):
-        yield finish(draft, source, rules)
-
-
-def _drafts(source: Source) -> Iterator[Draft]:
-    draft, began_moves, open_comment = Draft(1, {}), False, 0
-    words = _Words(source)
-    found = False
-    for number_, text in source.lines():
-        if text.startswith("[") and not open_comment:
-            if began_moves:
-                source.fail(number_, f"headers before the result of the game that begins in line {draft.line}")
-            if not draft.said:
-                draft.line = number_
-            _header(draft.said, text, number_, source)
-            continue
-        if not text.strip() and not open_comment:
-            continue
-        if not draft.said:
-            source.fail(number_, f"moves without headers before them: {text.strip()[:30]!r}")
-        began_moves = True
-        ended, open_comment = words.take(text, number_, draft, open_comment)
-        if ended:
-            yield _completed(draft, source)
-            draft, began_moves, found = Draft(number_ + 1, {}), False, True
-    if draft.said:
-        source.fail(draft.line, "the file ends within the game that begins here")
-    if not found:
+def read(source: RecordFile) -> Iterator[GameRecord]:
+    steppers = Steppers()
+    text = source.text()
+    line_at = line_numbers(text)
+    draft: Draft | None = None
+    ended = True  # the latest game
+    for token in _TOKEN.finditer(text):
+        kind, line = str(token.lastgroup), line_at(token.start(str(token.lastgroup)))
+        if kind == "tag":
+            if draft is None or ended:
+                draft, ended, moving = Draft(line, {}), False, False
+            if moving:
+                source.fail(line, f"headers before the result of the game that begins in line {draft.line}")
+            _header(draft.fields, token["tag"], line, source)
+        elif draft is None or ended:
+            source.fail(line, f"moves without headers before them: {token[0].strip()[:30]!r}")
+        elif kind == "open":
+            source.fail(line, "a comment that does not end")
+        elif kind == "comment":
+            _note(draft, token["comment"], line, source)
+        elif token["word"] in RESULTS:
+            yield finish(_completed(draft, token["word"], source), source, steppers)
+            ended = True
+        else:
+            moving = True
+            if move := re.sub(r"^\d+\.+", "", token["word"]):
+                draft.plies.append(Ply(move, line))
+    if draft is None:
         source.fail(1, 'no game found; one begins with headers, such as [Game "othello"]')
+    if not ended:
+        source.fail(draft.line, "the file ends within the game that begins here")
 
 
-class _Words:
-    """Movetext, word by word."""
-
-    def __init__(self, source: Source):
-        self.source = source
-        self.comment: list[str] = []
-
-    def take(self, text: str, line: int, draft: Draft, open_comment: int) -> tuple[bool, int]:
-        """Read a line; whether the game has ended, and the line of a comment that is still open (0: none)."""
-        at = 0
-        while at < len(text):
-            if open_comment:
-                end = text.find("}", at)
-                self.comment.append(text[at:] if end < 0 else text[at:end])
-                if end < 0:
-                    return False, open_comment
-                self._note(" ".join(self.comment), line, draft)
-                self.comment, open_comment, at = [], 0, end + 1
-            elif text[at].isspace():
-                at += 1
-            elif text[at] == "{":
-                open_comment, at = line, at + 1
-            else:
-                word = re.compile(r"[^\s{]+").match(text, at)
-                assert word is not None
-                at = word.end()
-                if word[0] in RESULTS:
-                    if text[at:].strip():
-                        self.source.fail(line, f"text after the result: {text[at:].strip()[:30]!r}")
-                    draft.said.setdefault("result", word[0])
-                    return True, 0
-                if not re.fullmatch(r"\d+\.+", word[0]):
-                    draft.plies.append(Ply(re.sub(r"^\d+\.+(?=.)", "", word[0]), line))
-        return False, open_comment
-
-    def _note(self, text: str, line: int, draft: Draft) -> None:
-        if not draft.plies:
-            return  # a remark before the first move
-        draft.noted = True
-        marks = dict(re.findall(r"\[%(\w+)\s+([^\]]*)\]", text))
-        try:
-            draft.plies[-1].note = MoveNote(
-                float(marks["emt"]) if "emt" in marks else None,
-                tuple(map(float, marks["value"].split())) if "value" in marks else None,
-            )
-        except ValueError as error:
-            self.source.fail(line, f"comment {text[:40]!r}: {error}")
+def _note(draft: Draft, text: str, line: int, source: RecordFile) -> None:
+    if not draft.plies:
+        return  # a comment before the first move
+    draft.noted = True
+    marks = dict(re.findall(r"\[%(\w+)\s+([^\]]*)\]", text))
+    try:
+        draft.plies[-1].note = MoveNote(
+            float(marks["emt"]) if "emt" in marks else None,
+            tuple(map(float, marks["value"].split())) if "value" in marks else None,
+        )
+    except ValueError as error:
+        source.fail(line, f"comment {text[:40]!r}: {error}")
 
 
-def _header(said: dict[str, Any], text: str, line: int, source: Source) -> None:
+def _header(said: dict[str, Any], text: str, line: int, source: RecordFile) -> None:
     tag = _TAG.fullmatch(text)
     if tag is None:
         source.fail(line, f'not a header: {text[:40]!r}; one is [Name "value"]')
     if tag[1] in said:
         source.fail(line, f"{tag[1]} is given twice")
-    try:
-        value = json.loads(tag[2])
-    except ValueError as error:
-        source.fail(line, f"{tag[1]}: {error}")
-    said[tag[1]] = value
+    with source.at(line, f"{tag[1]}: "):
+        said[tag[1]] = config.decode(tag[2])
 
 
-def _completed(draft: Draft, source: Source) -> Draft:
-    """The draft with its headers as fields. Headers that are none of ours are kept for people."""
-    tags, said, other = draft.said, {}, {}
+def _completed(draft: Draft, written: str, source: RecordFile) -> Draft:
+    """The draft with its headers as fields. Headers of other programs are kept for people."""
+    tags, said, other = draft.fields, {}, {}
     seats: dict[int, str] = {}
-    written = tags.pop("result")
     for name, value in tags.items():
         if name in _TEXTS:
             said[_TEXTS[name]] = value
         elif name in _VALUES:
-            said[_VALUES[name]] = _json(name, value, draft, source)
+            with source.at(draft.line, f"{name}: "):
+                said[_VALUES[name]] = config.decode(value)
         elif name == "Scores":
-            said["scores"] = [_score(word, draft, source) for word in value.split()]
+            with source.at(draft.line, "Scores: "):
+                said["scores"] = [_score(word) for word in value.split()]
         elif re.fullmatch(r"Seat\d{1,2}", name):
             seats[int(name[4:])] = value
         elif name not in ("Result", "Date"):
@@ -226,24 +191,12 @@ def _completed(draft: Draft, source: Source) -> Draft:
     said["agents"] = [seats[seat] for seat in sorted(seats)]
     if other:
         said["headers"] = {**other, **said.get("headers", {})} if isinstance(said.get("headers", {}), dict) else other
-    draft.said = said
+    draft.fields = said
     return draft
 
 
-def _json(name: str, text: str, draft: Draft, source: Source) -> Any:
-    def no(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
-    try:
-        return json.loads(text, parse_constant=no)
-    except RecursionError:
-        source.fail(draft.line, f"{name}: its brackets are nested too deeply")
-    except ValueError as error:
-        source.fail(draft.line, f"{name}: {error}")
-
-
-def _score(word: str, draft: Draft, source: Source) -> float | str:
+def _score(word: str) -> float | str:
     try:
         return number(float(word))
     except ValueError:
-        source.fail(draft.line, f"Scores: '{word[:30]}' is not a number")
+        raise BadParameter(f"'{word[:30]}' is not a number") from None

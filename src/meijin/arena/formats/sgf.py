@@ -1,29 +1,27 @@
-"""SGF, the Smart Game Format FF[4]: Go, Othello, Gomoku and Hex as the standard has them, every other game too.
+"""SGF, the Smart Game Format FF[4]: Go, Othello, Gomoku and Hex as in the standard, and every other game.
 
-The standard properties say what other programs can show: players, result, date, size, komi, handicap stones, moves and
-comments. What they cannot say is in private properties, which other programs keep or ignore:
+The standard properties hold what other programs can show: players, result, date, size, komi, handicap stones, moves and
+comments. Private properties, which other programs keep or ignore, hold the rest:
 
-    MJ[{...}]   in the root: all that a record holds besides moves and notes, as JSON
+    MJ[{...}]   in the root: all of a record but its moves and notes, as JSON
     MN[{...}]   in a node: time, value and analysis of its move, as JSON
-    MC[d3]      in a node: an outcome of chance
+    MC[d3]      in a node: a chance outcome
     MV[2:d3]    in a node: a move of seat 2, in games of more than two seats
 
-Seat 0 is black and seat 1 white. Files of other programs have no MJ; they are read where the game is known.
+Seat 0 is black and seat 1 white. Files of other programs have no MJ; they are read if the game is known.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
 from meijin import __version__
-from meijin.arena.formats.common import Draft, Ply, Rules, Source, finish
-from meijin.arena.formats.fields import describe, describe_note, read_note
-from meijin.arena.formats.jsonl import parse
+from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers, finish
+from meijin.arena.formats.header import describe, describe_note, to_json
 from meijin.arena.formats.sgf_foreign import read_foreign
 from meijin.arena.formats.sgf_points import letters, move_of, point_of
-from meijin.arena.formats.sgf_text import Node, games, prop
+from meijin.arena.formats.sgf_text import SgfNode, games, prop
 from meijin.arena.record import GameRecord, MoveNote
 from meijin.core.errors import MeijinError
 from meijin.core.game import CHANCE, OVER, Game
@@ -33,7 +31,7 @@ from meijin.games.go import handicap_cells, margin
 
 SUFFIXES = (".sgf",)
 
-#: Numbers of the standard. A game that has none gets one far above those, so that nobody takes it for Go.
+#: Game numbers of the standard. Other games get one far above those, so that no program takes them for Go.
 NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "hex": 11}
 UNLISTED = 1000
 
@@ -44,16 +42,13 @@ COLOURS = ("B", "W")  # [seat]
 
 
 def write(records: Iterable[GameRecord], file: TextIO) -> int:
-    rules, count = Rules(), 0
+    steppers, count = Steppers(), 0
     for record in records:
-        line = rules.line(record)
-        walk = rules.walk(record.task.game)
-        for _, move in line:
-            walk.play(int(move))
+        stepper, line = steppers.replay(record)
         lead = None
-        if walk.game.name == "go" and walk.turn == OVER and record.ending == "rules":
-            lead = margin(State(walk.game, walk.states[0]))
-        file.write(_written(record, walk.game, line, lead))
+        if stepper.game.name == "go" and stepper.turn == OVER and record.ending == "rules":
+            lead = margin(State(stepper.game, stepper.states[0]))
+        file.write(_written(record, stepper.game, line, lead))
         count += 1
     return count
 
@@ -62,7 +57,7 @@ def _written(record: GameRecord, game: Game, line: list[tuple[int, Move]], lead:
     nodes = [_root(record, game, lead)]
     notes = record.notes or (None,) * len(line)
     nodes += [_node(game, turn, move, note) for (turn, move), note in zip(line, notes, strict=True)]
-    # A few moves on a text line: short lines survive mail, and diffs are readable.
+    # A few moves per line: short lines survive mail, and diffs are readable.
     rows, row = [], ""
     for node in nodes:
         if row and len(row) + len(node) > 100:
@@ -99,7 +94,7 @@ def _root(record: GameRecord, game: Game, lead: float | None) -> str:
         said["RO"] = [str(task.round + 1)]
     if record.reason:
         said["GC"] = [record.reason]
-    said["MJ"] = [json.dumps(describe(record), ensure_ascii=False, allow_nan=False)]
+    said["MJ"] = [to_json(describe(record))]
     return ";" + "".join(prop(name, values) for name, values in said.items())
 
 
@@ -131,11 +126,11 @@ def _node(game: Game, turn: int, move: Move, note: MoveNote | None) -> str:
         return f";{made}"
     said = describe_note(note)
     comment = _comment(said)
-    return f";{made}" + (prop("C", [comment]) if comment else "") + prop("MN", [json.dumps(said, ensure_ascii=False)])
+    return f";{made}" + (prop("C", [comment]) if comment else "") + prop("MN", [to_json(said)])
 
 
 def _comment(said: dict[str, object]) -> str:
-    """What a person wants to know of a note."""
+    """A note for people."""
     parts = []
     if isinstance(values := said.get("value"), list):
         parts.append("value " + " ".join(f"{v:+.3f}" if isinstance(v, int | float) else str(v) for v in values))
@@ -147,29 +142,27 @@ def _comment(said: dict[str, object]) -> str:
 # ---- reading ----
 
 
-def read(source: Source) -> Iterator[GameRecord]:
-    rules = Rules()
+def read(source: RecordFile) -> Iterator[GameRecord]:
+    steppers = Steppers()
     for nodes in games(source):
-        root = nodes[0].properties
-        yield _own(nodes, source, rules) if "MJ" in root else read_foreign(nodes, source, rules)
+        own = "MJ" in nodes[0].properties
+        yield _own(nodes, source, steppers) if own else read_foreign(nodes, source, steppers)
 
 
-def _own(nodes: list[Node], source: Source, rules: Rules) -> GameRecord:
-    said = parse(nodes[0].properties["MJ"][0], nodes[0].line, source)
-    try:
-        if not isinstance(said.get("game"), str):
-            raise MeijinError("MJ: 'game' is missing")
-        game = rules.walk(said["game"]).game
-    except MeijinError as error:
-        source.fail(nodes[0].line, str(error))
-    draft = Draft(nodes[0].line, said)
+def _own(nodes: list[SgfNode], source: RecordFile, steppers: Steppers) -> GameRecord:
+    root = nodes[0]
+    draft = Draft(root.line, source.json(root.properties["MJ"][0], root.line))
+    with source.at(root.line, "MJ: "):
+        if not isinstance(draft.fields.get("game"), str):
+            raise MeijinError("missing key 'game'")
+        game = steppers.start(draft.fields["game"]).game
     for node in nodes[1:]:
         draft.plies += _plies(node, game, source)
         draft.noted = draft.noted or "MN" in node.properties
-    return finish(draft, source, rules)
+    return finish(draft, source, steppers)
 
 
-def _plies(node: Node, game: Game, source: Source) -> list[Ply]:
+def _plies(node: SgfNode, game: Game, source: RecordFile) -> list[Ply]:
     found = []
     readers: dict[str, Callable[[str], tuple[int, int | str]]] = {
         "MC": lambda value: (CHANCE, value),
@@ -187,11 +180,7 @@ def _plies(node: Node, game: Game, source: Source) -> list[Ply]:
     if len(found) > 1:
         source.fail(node.line, "a node with more than one move")
     if found and "MN" in node.properties:
-        said = parse(node.properties["MN"][0], node.line, source)
-        try:
-            found[0].note = read_note(said)
-        except MeijinError as error:
-            source.fail(node.line, str(error))
+        found[0].note = source.note(source.json(node.properties["MN"][0], node.line), node.line)
     return found
 
 

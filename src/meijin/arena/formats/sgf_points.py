@@ -1,4 +1,4 @@
-"""Moves as SGF has them: two letters from the top left corner for stones on a grid, else the move's own name."""
+"""Moves in SGF: two letters from the top left corner for stones on a grid, else the name of the move."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def letters(game: Game, cell: int) -> str:
 
 
 def point_of(game: Game, move: Move) -> str:
-    """A move as it is written."""
+    """A move as SGF writes it."""
     if game.name == "hex" and move.name == "swap":
         return "swap-pieces"
     if game.name not in LETTERED:
@@ -30,7 +30,7 @@ def point_of(game: Game, move: Move) -> str:
 
 
 def move_of(game: Game, point: str) -> int | str:
-    """The move that is written so: a number or a name, which the rules have not seen yet."""
+    """The move of an SGF value: a number or a name, which the rules have not checked yet."""
     if game.name == "hex":
         word = point.strip().lower()
         return "swap" if word in ("swap", "swap-pieces") else word
@@ -43,8 +43,8 @@ def move_of(game: Game, point: str) -> int | str:
     if re.fullmatch(r"[A-Za-z]{2}", point):
         column, row = _ALPHABET.index(point[0]), _ALPHABET.index(point[1])
         if row >= rows or column >= columns:
-            raise MeijinError(f"it lies outside the board of {columns} x {rows}")
+            raise MeijinError(f"it is outside the board of {columns} x {rows}")
         return row * columns + column
     if game.name != "go" and re.fullmatch(r"[A-Za-z]\d{1,2}", point):
-        return point.lower()  # as players of these games write it
+        return point.lower()  # the usual notation of these games
     raise MeijinError("expected a point of two letters, column and row from the top left")

@@ -1,24 +1,23 @@
-"""SGF as text: nodes and properties, of any game. Only main lines are read: of several variations the first."""
+"""The text of SGF files: nodes and properties. Only the main line is read, which follows the first variation."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from meijin.arena.formats.common import Source
+from meijin.arena.formats.common import RecordFile, line_numbers
 
-MOST_NODES = 1_000_000  # in one game
+MAX_NODES = 1_000_000  # in one game
 
-# An identifier may have lower-case letters, as in the oldest files ("AddBlack"); they do not count.
+# An identifier may have lower-case letters, as in the oldest files ("AddBlack"); those are dropped.
 _TOKEN = re.compile(r"\s*(?:(?P<mark>[();])|(?P<name>[A-Za-z]+)|\[(?P<value>[^\\\]]*(?:\\.[^\\\]]*)*)\])", re.DOTALL)
 _BREAK = r"\r\n|\n\r|\n|\r"
 _ESCAPED = re.compile(rf"\\(?:{_BREAK})|\\(.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SgfNode:
     line: int
     properties: dict[str, list[str]]
 
@@ -28,7 +27,7 @@ def escape(text: str) -> str:
 
 
 def plain(raw: str) -> str:
-    """A value without its escapes; a line break after a backslash is none."""
+    """A value without its escapes; a backslash before a line break removes the break."""
     return _ESCAPED.sub(lambda found: found[1] or "", raw) if "\\" in raw else raw
 
 
@@ -36,15 +35,11 @@ def prop(name: str, values: Iterable[str]) -> str:
     return name + "".join(f"[{escape(value)}]" for value in values)
 
 
-def games(source: Source) -> Iterator[list[Node]]:
+def games(source: RecordFile) -> Iterator[list[SgfNode]]:
     """The main line of every game of a file, the root first."""
-    # A byte a character, so that places are those of the file; values are decoded later.
+    # One character per byte, so that positions are those of the file; values are decoded later.
     text = source.data().decode("latin-1")
-    lines = [0, *(found.end() for found in re.finditer("\n", text))]
-
-    def line(at: int) -> int:
-        return bisect_right(lines, at)
-
+    line = line_numbers(text)
     at, found = 0, False
     while (begin := re.compile(r"\(\s*;").search(text, at)) is not None:
         if found and text[at : begin.start()].strip():
@@ -58,11 +53,12 @@ def games(source: Source) -> Iterator[list[Node]]:
         source.fail(line(at), f"unexpected text after the last game: {text[at:].strip()[:20]!r}")
 
 
-def _game(source: Source, text: str, at: int, where: Callable[[int], int]) -> tuple[list[Node], int]:
+def _game(source: RecordFile, text: str, at: int, where: Callable[[int], int]) -> tuple[list[SgfNode], int]:
     """The main line of the game that begins at a place, and where it ends."""
-    nodes: list[Node] = []
+    nodes: list[SgfNode] = []
     depth, main = 0, True  # the main line goes on until the first variation ends
     values: list[str] | None = None  # of the latest property; None where no value may come
+    bare = ""  # the latest property, if it has no value yet
     begin = at
     while True:
         token = _TOKEN.match(text, at)
@@ -73,32 +69,36 @@ def _game(source: Source, text: str, at: int, where: Callable[[int], int]) -> tu
             source.fail(where(at + len(text[at:]) - len(text[at:].lstrip())), f"cannot read {rest[:20]!r}")
         start = token.start(str(token.lastgroup))
         at = token.end()
-        if token["mark"]:
-            values = None
-            if token["mark"] == "(":
-                depth += 1
-            elif token["mark"] == ")":
-                depth -= 1
-                main = False
-                if depth == 0:
-                    return _decoded(nodes), at
-            elif main:
-                nodes.append(Node(where(start), {}))
-                if len(nodes) > MOST_NODES:
-                    source.fail(where(start), f"a game of more than {MOST_NODES} nodes")
-        elif token["name"]:
-            name = re.sub("[a-z]", "", token["name"])
-            if main and not nodes:
-                source.fail(where(start), f"property {name} before the first node")
-            values = nodes[-1].properties.setdefault(name, []) if main else []
-        else:
+        if token["value"] is not None:
             if values is None:
                 source.fail(where(start), f"a value without a property: [{token['value'][:20]}]")
             values.append(token["value"])
+            bare = ""
+            continue
+        if bare:
+            source.fail(where(start), f"property {bare} has no value")
+        if token["name"]:
+            name = re.sub("[a-z]", "", token["name"])
+            if main and not nodes:
+                source.fail(where(start), f"property {name} before the first node")
+            values, bare = nodes[-1].properties.setdefault(name, []) if main else [], token["name"]
+            continue
+        values = None
+        if token["mark"] == "(":
+            depth += 1
+        elif token["mark"] == ")":
+            depth -= 1
+            main = False
+            if depth == 0:
+                return _decoded(nodes), at
+        elif main:
+            nodes.append(SgfNode(where(start), {}))
+            if len(nodes) > MAX_NODES:
+                source.fail(where(start), f"a game of more than {MAX_NODES} nodes")
 
 
-def _decoded(nodes: list[Node]) -> list[Node]:
-    """The values as text. UTF-8 is what nearly all files are in; what is not is taken as the standard's Latin-1."""
+def _decoded(nodes: list[SgfNode]) -> list[SgfNode]:
+    """The values as text: UTF-8, which nearly all files use, else Latin-1, the default of the standard."""
     for node in nodes:
         for name, raws in node.properties.items():
             node.properties[name] = [plain(_utf8(raw)) for raw in raws]

@@ -1,24 +1,23 @@
-"""Minishogi games as USI engines take them: `position startpos moves 5d5c ...`, a line a game.
+"""Minishogi games as USI engines take them: `position startpos moves 5d5c ...`, one line per game.
 
     # {"game": "minishogi", "agents": ["random", "mcts"], "scores": [-1.0, 1.0], "ending": "rules"}
     position startpos moves 4e3d 2a3b ...
     # notes [{"seconds": 0.1}, ...]
 
-The remarks say the rest, as JSON; lines of other programs have none. A line without `position` is read too.
+The comment lines hold the rest as JSON. Lines of other programs have none; those without `position` are read too.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from meijin.arena.formats.common import Draft, Ply, Rules, Source, finish, follow
-from meijin.arena.formats.fields import describe, describe_note, read_note, short
-from meijin.arena.formats.jsonl import parse
+from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers, finish, follow
+from meijin.arena.formats.header import describe, describe_note, to_json
 from meijin.arena.record import GameRecord
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.config import short
+from meijin.core.errors import BadParameter
 from meijin.core.game import OVER
 
 SUFFIXES = (".usi",)
@@ -31,15 +30,14 @@ _POSITION = re.compile(
 
 
 def write(records: Iterable[GameRecord], file: TextIO) -> int:
-    rules, count = Rules(), 0
+    steppers, count = Steppers(), 0
     for record in records:
         expect_minishogi(record, "USI")
-        names = [move.name for _, move in rules.line(record)]
-        file.write(f"# {json.dumps(describe(record), ensure_ascii=False, allow_nan=False)}\n")
+        names = [move.name for _, move in steppers.replay(record)[1]]
+        file.write(f"# {to_json(describe(record))}\n")
         file.write(" ".join(["position startpos", *(["moves"] if names else []), *names]) + "\n")
         if record.notes:
-            notes = [describe_note(note) for note in record.notes]
-            file.write(f"# notes {json.dumps(notes, ensure_ascii=False, allow_nan=False)}\n")
+            file.write(f"# notes {to_json([describe_note(note) for note in record.notes])}\n")
         file.write("\n")
         count += 1
     return count
@@ -50,67 +48,58 @@ def expect_minishogi(record: GameRecord, name: str) -> None:
         raise BadParameter(f"{name} is for minishogi, not for {record.task.game}; write jsonl, sgf or pgn")
 
 
-def read(source: Source) -> Iterator[GameRecord]:
-    rules, found = Rules(), False
-    said: dict[str, Any] | None = None  # of the game that comes
-    draft: Draft | None = None  # the game that was read last: its notes may follow
+def read(source: RecordFile) -> Iterator[GameRecord]:
+    steppers = Steppers()
+    fields: dict[str, Any] | None = None  # the header of the next game
+    draft: Draft | None = None  # the latest game: its notes may follow
+    number = 1
     for number, line in source.lines():
         text = line.strip()
-        if not text:
-            continue
         if text.startswith("# notes "):
             if draft is None:
                 source.fail(number, "notes without a game before them")
             _take_notes(draft, text.removeprefix("# notes "), number, source)
-        elif text.startswith("#"):
-            if text.startswith("# {"):
-                if said is not None:
-                    source.fail(number, "headers twice, without a game between them")
-                said = parse(text[2:], number, source)
-        else:
+        elif text.startswith("# {"):
+            if fields is not None:
+                source.fail(number, "two headers without a game between them")
+            fields = source.json(text[2:], number)
+        elif text and not text.startswith("#"):
             if draft is not None:
-                yield completed(draft, source, rules)
-            draft, said, found = _draft(text, number, said, source), None, True
-    if said is not None:
-        source.fail(number, "the file ends after headers, before their game")
-    if draft is not None:
-        yield completed(draft, source, rules)
-    if not found:
-        source.fail(1, "no game found; one is a line such as 'position startpos moves 4e3d'")
+                yield completed(draft, source, steppers)
+            draft, fields = _draft(text, number, fields or {}, source), None
+    if fields is not None:
+        source.fail(number, "the file ends after a header, before its game")
+    if draft is None:
+        source.fail(1, "no game found; a game is a line such as 'position startpos moves 4e3d'")
+    yield completed(draft, source, steppers)
 
 
-def _draft(text: str, number: int, said: dict[str, Any] | None, source: Source) -> Draft:
+def _draft(text: str, number: int, fields: dict[str, Any], source: RecordFile) -> Draft:
     position = _POSITION.fullmatch(text)
     if position is None:
         source.fail(number, f"{short(text)} is not a game, such as 'position startpos moves 4e3d'")
     if position["sfen"] and position["sfen"].split()[:3] != START.split()[:3]:
-        source.fail(number, f"sfen {position['sfen']}: only games from the start '{START}' can be read")
-    plies = [Ply(word, number) for word in (position["moves"] or "").split()]
-    return Draft(number, {} if said is None else said, plies)
+        source.fail(number, f"sfen {position['sfen']}: only games from the start position '{START}' can be read")
+    return Draft(number, fields, [Ply(word, number) for word in (position["moves"] or "").split()])
 
 
-def _take_notes(draft: Draft, text: str, number: int, source: Source) -> None:
-    notes = parse(f'{{"notes": {text}}}', number, source)["notes"]
+def _take_notes(draft: Draft, text: str, number: int, source: RecordFile) -> None:
+    notes = source.json(f'{{"notes": {text}}}', number).get("notes")
     if not isinstance(notes, list) or len(notes) != len(draft.plies):
-        source.fail(number, f"{short(notes)} is not a list of {len(draft.plies)} notes, one a move")
-    draft.noted = True
+        source.fail(number, f"{short(notes)} is not a list of {len(draft.plies)} notes, one per move")
+    draft.noted = bool(notes)
     for ply, note in zip(draft.plies, notes, strict=True):
-        try:
-            ply.note = read_note(note)
-        except MeijinError as error:
-            source.fail(number, str(error))
+        ply.note = source.note(note, number)
 
 
-def completed(draft: Draft, source: Source, rules: Rules) -> GameRecord:
-    """The record; a game without headers gets what the rules say of it."""
-    if str(draft.said.get("game", GAME)).partition("(")[0] != GAME:
-        source.fail(draft.line, f"{short(draft.said['game'])} in a file for minishogi")
-    if "scores" not in draft.said:
-        draft.said = {"game": GAME, "agents": ["?", "?"], **draft.said}
-        walk = rules.walk(GAME)
-        follow(draft.plies, walk, source)
-        if walk.turn == OVER:
-            draft.said |= {"scores": list(walk.scores), "ending": "rules"}
-        else:
-            draft.said |= {"scores": list(walk.scores), "ending": "cap", "reason": "no result in the file"}
-    return finish(draft, source, rules)
+def completed(draft: Draft, source: RecordFile, steppers: Steppers) -> GameRecord:
+    """The record; a game without a header gets the result that the rules give it."""
+    if str(draft.fields.get("game", GAME)).partition("(")[0] != GAME:
+        source.fail(draft.line, f"{short(draft.fields['game'])} in a file of minishogi games")
+    if "scores" not in draft.fields:
+        stepper = steppers.start(GAME)
+        follow(draft.plies, stepper, source)
+        ended = {"ending": "rules"} if stepper.turn == OVER else {"ending": "cap", "reason": "no result in the file"}
+        result = {"scores": list(stepper.scores), **ended}
+        draft.fields = {"game": GAME, "agents": ["?", "?"], **draft.fields, **result}
+    return finish(draft, source, steppers)

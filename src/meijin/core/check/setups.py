@@ -79,9 +79,11 @@ def set_up_again(evidence: Evidence) -> Tried:
 
 
 def _going(evidence: Evidence, count: int) -> list[TrialPosition]:
-    """About that many positions of games that go on, from all stages of the trial games."""
+    """At most that many positions of games that go on, from all stages of the trial games."""
     positions = [position for position in evidence.positions if position.turn != OVER]
-    return positions[:: -(-len(positions) // count)] if positions else []
+    # Drawn, since every second position may be a turn of chance.
+    drawn = np.random.default_rng(evidence.seed).permutation(len(positions))[:count]
+    return [positions[i] for i in sorted(drawn.tolist())]
 
 
 def _check_text(game: Game, here: TrialPosition) -> None:

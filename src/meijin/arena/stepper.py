@@ -1,4 +1,4 @@
-"""`Walk`: a game followed ply by ply by its compiled rules, checked like a `State` but without its history."""
+"""`Stepper`: follows a game move by move with its compiled rules; as strict as `State`, but without a history."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from meijin.core.moves import Move
 _SHOWN = 10  # legal moves named in an error
 
 
-class Walk:
-    """One position of a game, at the start when it is made. Only legal moves are made."""
+class Stepper:
+    """One position of a game, the start position at first. Only legal moves reach the rules."""
 
     def __init__(self, game: Game):
         self.game = game
@@ -25,13 +25,13 @@ class Walk:
         self._scores = np.zeros(game.seats)
         self.restart()
 
-    def restart(self) -> Walk:
+    def restart(self) -> Stepper:
         self._start(self.states, 0)
-        self.ply = 0  # moves and outcomes made
-        self._see()
+        self.ply = 0  # moves and outcomes played
+        self._update()
         return self
 
-    def _see(self) -> None:
+    def _update(self) -> None:
         turn, n = self._look(self.states, 0, self._moves, self._probs, self._scores)
         self.turn = int(turn)  # the seat to move, CHANCE or OVER
         self.legal: list[int] = self._moves[:n].tolist()
@@ -41,18 +41,17 @@ class Walk:
         return tuple(self._scores.tolist())
 
     def find(self, move: int | str) -> Move:
-        """The legal move, or outcome, of that number or name; an error that says what is wrong with any other."""
+        """The legal move or outcome of that number or name; any other is an error that says why."""
         if self.turn == OVER:
             raise IllegalMove("the game is over")
+        names = self.game.outcomes if self.turn == CHANCE else self.game.moves
         if isinstance(move, str):
             found = self.game.find(move, self.turn == CHANCE)
-        else:
-            names = self.game.outcomes if self.turn == CHANCE else self.game.moves
-            if not 0 <= move < len(names):
-                raise IllegalMove(f"{self.game} has no move number {move}")
+        elif 0 <= move < len(names):
             found = names[move]
+        else:
+            raise IllegalMove(f"{self.game} has no move number {move}")
         if found not in self.legal:
-            names = self.game.outcomes if self.turn == CHANCE else self.game.moves
             some = ", ".join(names[m].name for m in self.legal[:_SHOWN])
             more = f", and {len(self.legal) - _SHOWN} more" if len(self.legal) > _SHOWN else ""
             raise IllegalMove(f"'{found}' is not legal here; legal: {some}{more}")
@@ -62,10 +61,10 @@ class Walk:
         found = self.find(move)
         self._play(self.states, 0, int(found))
         self.ply += 1
-        self._see()
+        self._update()
         return found
 
     def line(self, moves: Iterable[int | str]) -> list[tuple[int, Move]]:
-        """Play moves from the start; (whose turn it was, the move) of each."""
+        """Play moves from the start; returns (whose turn it was, the move) for each."""
         self.restart()
         return [(self.turn, self.play(move)) for move in moves]

@@ -1,11 +1,11 @@
-"""Positions with what is known of them, in text files: a line a position, its moves in the game's notation.
+"""Labelled positions in text files: one position per line, as moves in the game's notation, and what is known of it.
 
-    44444 2            Connect Four's usual test sets: columns, then a score that is positive where the mover wins
+    44444 2            Connect Four's usual test sets: columns, then a score that is positive if the mover wins
     d3c5d6 = 1         the exact value for the seat to move, in the game's own scores
     f5d6c3 bm d3 c4    the moves that keep the value
-    f5d6c3             nothing is said: a solver of the game must know
+    f5d6c3             no label: the game's solver decides
 
-What follows a # is left out. The position at the start is a line that begins with `=` or `bm`.
+A # begins a comment. A line that begins with `=` or `bm` is about the start position.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from meijin.arena.text_lines import read_lines
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import below, stream
@@ -25,8 +26,8 @@ TRIES = 1000  # random games for one position
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """One position; `value` and `best` are None where the file does not say."""
+class LabelledPosition:
+    """One position; `value` and `best` are None if unknown."""
 
     state: State
     place: str = ""  # "positions.txt:17"
@@ -34,20 +35,9 @@ class Position:
     best: tuple[int, ...] | None = None  # the moves that keep the value
 
 
-def read_positions(path: str | Path, game: Game) -> list[Position]:
+def read_positions(path: str | Path, game: Game) -> list[LabelledPosition]:
     """All positions of a file, or an error that names the line."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise BadParameter(f"cannot read '{path}': {error.strerror}; give a file with a position a line") from None
-    except UnicodeDecodeError as error:
-        raise BadParameter(
-            f"{path} is no text in UTF-8 (byte {error.start}); give a file with a position a line"
-        ) from None
-    lines = [(n, line.partition("#")[0].strip()) for n, line in enumerate(text.splitlines(), 1)]
-    lines = [(n, line) for n, line in lines if line]
-    if not lines:
-        raise BadParameter(f"{path} holds no positions; write the moves that lead to one on each line")
+    lines = read_lines(Path(path), "position")
     scored = game.name == "connect_four" and all(re.fullmatch(r"[1-9]+\s+[+-]?\d+", line) for _, line in lines)
     found = []
     for number, line in lines:
@@ -59,37 +49,34 @@ def read_positions(path: str | Path, game: Game) -> list[Position]:
     return found
 
 
-def _position(game: Game, line: str, place: str) -> Position:
+def _position(game: Game, line: str, place: str) -> LabelledPosition:
     moves, mark, label = re.fullmatch(r"(.*?)(?:(?:^|\s+)(=|bm)\s+(.*))?", line).groups("")  # type: ignore[union-attr]
     state = State(game).play_line(moves)
     if state.turn < 0:
         raise BadParameter(f"{'chance moves' if state.is_chance else 'the game is over'} after '{moves}'")
     if mark == "bm":
         best = [int(state.copy().play(word).history[-1]) for word in re.split(r"[\s,]+", label.strip())]
-        return Position(state, place, best=tuple(best))
+        return LabelledPosition(state, place, best=tuple(best))
     if mark == "=":
         try:
             value = float(label)
         except ValueError:
-            raise BadParameter(f"'{label}' is no value; write a number after '='") from None
-        if game.score_range == (
-            -1.0,
-            1.0,
-        ):  # a score with the distance to the end, or in discs: who wins is what counts
+            raise BadParameter(f"'{label}' is not a value; write a number after '='") from None
+        if game.score_range == (-1.0, 1.0):  # the label may count the distance to the end, or discs
             value = float(np.sign(value))
-        return Position(state, place, value)
-    return Position(state, place)
+        return LabelledPosition(state, place, value)
+    return LabelledPosition(state, place)
 
 
-def random_position(game: Game, seed: int, number: int, least: int = 0) -> Position:
-    """The `number`-th position of a seed: a choice in a random game, after `least` plies or more."""
+def random_position(game: Game, seed: int, number: int, least: int = 0) -> LabelledPosition:
+    """Random position `number` of a seed: one with a choice of moves, after `least` plies or more."""
     rng = stream(seed, number)
     for _ in range(TRIES):
         state = State(game)
         while not state.roll(rng).is_over:
             with np.errstate(over="ignore"):
                 state.play(state.legal_moves[below(rng, len(state.legal_moves))])
-        turns = []  # how many plies to take back to get to each choice of a seat
+        turns = []  # plies to take back to each choice of a seat
         past = state.copy()
         for back in range(1, len(state.history) + 1):
             past.undo()
@@ -99,5 +86,5 @@ def random_position(game: Game, seed: int, number: int, least: int = 0) -> Posit
             with np.errstate(over="ignore"):
                 for _ in range(turns[below(rng, len(turns))]):
                     state.undo()
-            return Position(State(game).play_line(list(state.history)))
-    raise MeijinError(f"{game}: of {TRIES} random games none has a choice of moves after {least} plies")
+            return LabelledPosition(State(game).play_line(list(state.history)))
+    raise MeijinError(f"{game}: none of {TRIES} random games has a choice of moves after {least} plies")
