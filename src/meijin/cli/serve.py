@@ -9,9 +9,15 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from meijin.core.errors import BadParameter, MeijinError
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+    from meijin.web.server.settings import Settings
 
 
 def serve(
@@ -51,10 +57,23 @@ def serve(
         shown = socket.gethostname() if socket.gethostname() in names else "localhost"
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     print(f"Meijin is at {address}  (Ctrl-C ends it)", flush=True)
-    config = uvicorn.Config(
+    server = uvicorn.Server(config(app, settings))
+    if browse:
+        _open_when_ready(server, address)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    if not server.started:
+        raise MeijinError("the server could not start; the reason is above")
+
+
+def config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How uvicorn serves the app."""
+    import uvicorn
+
+    return uvicorn.Config(
         app,
         log_level="warning",
-        access_log=False,
+        access_log=False,  # addresses may hold keys
         server_header=False,
         ws="websockets-sansio",
         ws_max_size=settings.limits.message,
@@ -62,13 +81,6 @@ def serve(
         timeout_graceful_shutdown=2,
         lifespan="on",
     )
-    server = uvicorn.Server(config)
-    if browse:
-        _open_when_ready(server, address)
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
-    if not server.started:
-        raise MeijinError("the server could not start; the reason is above")
 
 
 def _bind(host: str, port: int) -> socket.socket:

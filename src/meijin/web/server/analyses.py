@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from meijin.web.server import schema
+from meijin.web.server.table import SLACK
 from meijin.web.server.tables import Tables
 
 
@@ -56,7 +57,7 @@ class Analyses:
         self._tables, self._limits = tables, tables.settings.limits
         self._turns = Turns(self._limits.analyses)
 
-    async def run(self, owner: Hashable, given: schema.Analyse, part: Callable[[bytes], None]) -> None:
+    async def run(self, owner: str, given: schema.Analyse, part: Callable[[bytes], None]) -> None:
         """Analyse a position; `part` gets JSON objects. Cancelling stops it at once."""
         agent = await self._tables.permit(given.at.game, given.agent)
         most = self._limits.think_seconds
@@ -64,18 +65,19 @@ class Analyses:
         limit = limit or {"seconds": most}
         if "seconds" in limit:
             limit["seconds"] = min(limit["seconds"], most)
-        home = f"analysis:{id(owner)}:{agent}"
-        args = {
-            "game": given.at.game,
-            "position": given.at.position,
-            "moves": given.at.moves,
-            "key": home,
-            "agent": agent,
-            "seed": 0,
-            "limit": limit,
-            "every": given.every,
-            "most": most,
-        }
+        home = f"{owner}:{agent}"
+        asked = {"key": home, "agent": agent, "seed": 0, "limit": limit, "every": given.every}
+        await self.ask(owner, "watch", given.at.model_dump() | asked, part, home)
+
+    async def ask(
+        self, owner: str, call: str, asked: dict[str, Any], part: Callable[[Any], None], home: str | None = None
+    ) -> None:
+        """Anything that takes as long as an analysis and is told as it goes."""
+        most = self._limits.think_seconds
         async with self._turns.turn(owner):
             lane = self._tables.lanes.analysis
-            await lane.call("watch", args, home=home, part=part, patience=most + 60, again=False)
+            await lane.call(call, asked | {"most": most}, home=home, part=part, patience=most + SLACK)
+
+    def forget(self, owner: str) -> None:
+        """The owner is gone: close its agents."""
+        self._tables.lanes.analysis.forget(f"{owner}:")

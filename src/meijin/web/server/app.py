@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from meijin import __version__
+from meijin.web.server import arena, training
 from meijin.web.server.analyses import Analyses
+from meijin.web.server.catalogue import Catalogue
+from meijin.web.server.designer import Designer
 from meijin.web.server.errors import Refusal
 from meijin.web.server.guard import Guard
+from meijin.web.server.jobs import Jobs
 from meijin.web.server.lanes import Lanes
 from meijin.web.server.routes import answer, router
 from meijin.web.server.settings import Settings
@@ -40,13 +45,21 @@ def create_app(settings: Settings) -> FastAPI:
         store = TableStore(settings.data / "tables.db")
         app.state.tables = Tables(settings, app.state.lanes, store)
         app.state.analyses = Analyses(app.state.tables)
+        app.state.catalogue = Catalogue(app.state.lanes)
+        app.state.jobs = Jobs(settings, store)
+        app.state.designer = Designer(settings, app.state.catalogue, app.state.tables, app.state.jobs)
         app.state.sockets = 0
         await app.state.lanes.start()
+        await app.state.designer.start()
+        app.state.tables.spawn(app.state.catalogue.warm())
+        await app.state.jobs.start()
         tending = asyncio.create_task(_tend(app))
         try:
             yield
         finally:
             tending.cancel()
+            await app.state.designer.close()
+            await app.state.jobs.close()
             await app.state.tables.close()
             await app.state.lanes.close()
             store.close()
@@ -62,7 +75,8 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.features = lambda full: _features(settings, full)
-    app.include_router(router)
+    for routes in (router, arena.router, training.router):
+        app.include_router(routes)
     app.add_api_websocket_route("/api/socket", _socket)
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True), name="static")
@@ -77,6 +91,7 @@ async def _tend(app: FastAPI) -> None:
     while True:
         await asyncio.sleep(TEND)
         app.state.tables.tend()
+        app.state.jobs.tend()
 
 
 def _features(settings: Settings, full: bool) -> dict[str, Any]:
@@ -85,11 +100,11 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "version": __version__,
         "tables": True,
         "links": True,
-        "records": [],
-        "pictures": [],
-        "arena": False,
-        "training": False,
-        "designer": bool(settings.load),
+        "records": ["jsonl", "sgf", "pgn", "usi", "kif"],
+        "pictures": ["svg", "png", "gif", "webp"] if find_spec("PIL") else ["svg"],
+        "arena": full,
+        "training": full and find_spec("torch") is not None,
+        "designer": full and bool(settings.load),
         "access": "full" if full else "guest",
         "cores": settings.cores,
         "limits": {"seconds": limits.think_seconds, "analyses": limits.analyses_each, "body": limits.body},
@@ -104,7 +119,7 @@ async def _socket(socket: WebSocket) -> None:
     await socket.accept()
     state.sockets += 1
     try:
-        await Connection(socket, state.tables, state.analyses, state.settings.limits).run()
+        await Connection(socket).run()
     finally:
         state.sockets -= 1
 

@@ -1,6 +1,7 @@
 """Worker processes as the server sees them: lanes of children that are started when needed and replaced when they die.
 
     rules      positions and moves: quick, for everybody, never behind anything slow
+    own        the same for games of files that the server was started with: their rules may hang or crash
     chores     whatever may take a second: descriptions, records, pictures
     moves      agents that play at tables
     analysis   agents that are watched; with less of the processor where it is short
@@ -41,22 +42,28 @@ class Lost(Exception):
 class Asked:
     """A request that a child has not answered yet."""
 
-    def __init__(self, child: Child, number: int, part: Part | None, patience: float):
-        loop = asyncio.get_running_loop()
+    def __init__(self, child: Child, number: int, part: Part | None, patience: float | None):
         self.child, self.number, self.part = child, number, part
-        self.answer: asyncio.Future[Any] = loop.create_future()
-        self._timer = loop.call_later(patience, child.kill, "gave no answer in time", number)
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._timer: asyncio.TimerHandle | None = None
+        if patience is not None:
+            self._end_after(patience, "gave no answer in time")
 
-    def stop(self) -> None:
-        """Say that nobody wants the answer; it still comes, soon."""
+    def _end_after(self, seconds: float, cause: str) -> None:
+        self.settle()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(seconds, self.child.kill, cause, self.number)
+
+    def stop(self, seconds: float = STOPPING) -> None:
+        """Say that nobody wants the answer; it still comes, soon, or the process is ended."""
         if not self.answer.done() and self.child.alive:
             self.child.send({"id": self.number, "stop": True})
-            self._timer.cancel()
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(STOPPING, self.child.kill, "did not stop", self.number)
+            self._end_after(seconds, "did not stop")
 
     def settle(self) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class Child:
@@ -87,7 +94,7 @@ class Child:
             sys.executable,
             "-P",  # never import what lies about in the current folder
             "-m",
-            "meijin.web.server.worker",
+            "meijin.web.server.work.worker",
             stdin=PIPE,
             stdout=PIPE,
             limit=1 << 20,
@@ -103,7 +110,7 @@ class Child:
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._process.stdin.write(wire.pack(message))
 
-    def ask(self, call: str, args: dict[str, Any], part: Part | None, patience: float) -> Asked:
+    def ask(self, call: str, args: dict[str, Any], part: Part | None, patience: float | None) -> Asked:
         if not self.alive:
             raise Lost
         self._numbers += 1
@@ -179,20 +186,10 @@ class Lane:
 
     def __init__(self, settings: Settings, size: int, nice: int = 0):
         self._settings, self._size, self._nice = settings, size, nice
+        self.load: tuple[str, ...] = ()  # files of games and agents
         self._children: list[Child] = []
         self._homes: dict[str, Child] = {}  # where an agent lives
         self._starting = asyncio.Lock()
-
-    def _setup(self) -> dict[str, Any]:
-        known = self._settings
-        return {
-            "nice": self._nice,
-            "load": [str(path) for path in known.load],
-            "runs": str(known.runs),
-            "agents": known.agents,
-            "memory_mb": known.limits.memory_mb,
-            "cores": known.cores,
-        }
 
     async def _child(self, home: str | None = None) -> Child:
         """The child with the least to do; a new one if all have something and there may be more."""
@@ -202,7 +199,7 @@ class Lane:
             self._children = [child for child in self._children if child.alive]
             free = min(self._children, key=lambda child: child.load, default=None)
             if free is None or (free.load > 0 and len(self._children) < self._size):
-                free = Child(self._setup())
+                free = Child(self._settings.worker(self._nice, self.load))
                 await free.start()
                 self._children.append(free)
         if home is not None:
@@ -239,10 +236,16 @@ class Lane:
         raise Refusal("refused", "the engine ended unexpectedly; if this happens again, check the game's rules")
 
     def forget(self, home: str) -> None:
-        """Close the agents of a home, which nobody will ask again."""
-        child = self._homes.pop(home, None)
-        if child is not None and child.alive:
-            child.ask("close", {"key": home}, None, PATIENCE).answer.add_done_callback(_forget)
+        """Close the agents whose homes begin so; nobody will ask them again."""
+        for each in [each for each in self._homes if each.startswith(home)]:
+            child = self._homes.pop(each)
+            if child.alive:
+                child.ask("close", {"key": each}, None, PATIENCE).answer.add_done_callback(_forget)
+
+    def restart(self) -> None:
+        """End all children: files that they have loaded have changed. What they were asked is asked again."""
+        for child in self._children:
+            child.kill("was restarted")
 
     def tend(self) -> None:
         """End children that use too much memory, and those that have had nothing to do for long."""
@@ -273,18 +276,24 @@ class Lanes:
 
     def __init__(self, settings: Settings):
         cores = min(settings.cores, 8)
-        self.rules = Lane(settings, 1)
+        self._rules = Lane(settings, 1)
+        self._own = Lane(settings, 1)
         self.chores = Lane(settings, 1)
         self.moves = Lane(settings, cores, nice=1)
         self.analysis = Lane(settings, cores, nice=10)
+        self.names: frozenset[str] = frozenset()  # of the games of the server's own files
         self._tending: asyncio.Task[None] | None = None
+
+    def rules(self, game: str) -> Lane:
+        """The lane that answers for a game."""
+        return self._own if game.partition("(")[0].strip() in self.names else self._rules
 
     @property
     def _all(self) -> tuple[Lane, ...]:
-        return self.rules, self.chores, self.moves, self.analysis
+        return self._rules, self._own, self.chores, self.moves, self.analysis
 
     async def start(self) -> None:
-        await self.rules.warm()
+        await asyncio.gather(self._rules.warm(), self.chores.warm())
         self._tending = asyncio.create_task(self._tend())
 
     async def _tend(self) -> None:
@@ -292,6 +301,13 @@ class Lanes:
             await asyncio.sleep(LOOK)
             for lane in self._all:
                 lane.tend()
+
+    def reload(self, files: tuple[str, ...], names: frozenset[str]) -> None:
+        """Load the server's own files again, those of them that can be loaded."""
+        self.names = names
+        for lane in (self._own, self.chores, self.moves, self.analysis):
+            lane.load = files
+            lane.restart()
 
     async def close(self) -> None:
         if self._tending is not None:

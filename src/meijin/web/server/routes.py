@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -47,31 +48,93 @@ async def features(request: Request) -> Any:
 @router.get("/games", response_model=list[schema.GameSummary], tags=["games"])
 async def games(request: Request) -> Any:
     """The games there are."""
-    return answer(await api(request).lanes.chores.call("list_games", {}))
+    return answer(await api(request).catalogue.games())
 
 
 @router.get("/description", responses=PROBLEMS, tags=["games"])
 async def description(request: Request, game: Game) -> Any:
     """All about a game: board, pieces, moves, parameters; the version of the format is in it."""
-    return answer(await api(request).lanes.chores.call("describe", {"game": game}))
+    await _tables(request).expect_game(game, request.scope["meijin.full"])
+    return answer(await api(request).catalogue.description(game))
 
 
 @router.get("/agents", response_model=list[schema.AgentInfo], responses=PROBLEMS, tags=["games"])
 async def agents(request: Request, game: Game) -> Any:
     """The agents there are, their parameters, and which of them can play the game."""
-    return answer(await api(request).lanes.chores.call("list_agents", {"game": game}))
+    await _tables(request).expect_game(game, request.scope["meijin.full"])
+    return answer(await api(request).catalogue.agents(game))
 
 
 @router.post("/look", response_model=schema.Look, responses=PROBLEMS, tags=["games"])
 async def look(request: Request, at: schema.At) -> Any:
     """The position after a line of moves."""
-    return answer(await api(request).lanes.rules.call("look", at.model_dump()))
+    await _tables(request).expect_game(at.game, request.scope["meijin.full"])
+    return answer(await api(request).lanes.rules(at.game).call("look", at.model_dump()))
 
 
 @router.post("/setup", response_model=schema.SetupOut, responses=PROBLEMS, tags=["games"])
 async def setup(request: Request, given: schema.SetupIn) -> Any:
     """The position with these values on its cells, as text; refused with a reason if there is none."""
-    return answer(await api(request).lanes.rules.call("setup", given.model_dump()))
+    await _tables(request).expect_game(given.game, request.scope["meijin.full"])
+    return answer(await api(request).lanes.rules(given.game).call("setup", given.model_dump()))
+
+
+# ---- records and pictures ----
+
+
+async def _subject(request: Request, given: schema.Subject) -> dict[str, Any]:
+    """The game that a record or a picture is of."""
+    allowed = request.scope["meijin.full"]
+    if given.at is not None:
+        await _tables(request).expect_game(given.at.game, allowed)
+        known: dict[str, Any] = {"agents": [], "lost": None, "reason": "", "seconds": [], "values": [], "began": None}
+        return given.at.model_dump() | known
+    table = await _tables(request).open(given.table or "")
+    table.role(given.key, allowed)
+    body, result = table.body, table.body["result"] or {"seat": None, "ending": ""}
+    reasons = {"resign": "resigned", "time": "out of time"}
+    return table.line() | {
+        "agents": [seat["agent"] or seat["name"] or f"person {k}" for k, seat in enumerate(body["seats"])],
+        "lost": result["seat"],
+        "reason": reasons.get(result["ending"], ""),
+        "values": [ply[2] for ply in body["plies"]],
+        "seconds": [ply[3] for ply in body["plies"]],
+        "began": body["created"],
+    }
+
+
+@router.post("/record", response_model=schema.RecordOut, responses=PROBLEMS, tags=["records"])
+async def write_record(request: Request, given: schema.RecordIn) -> Any:
+    """A game as a record in one of the arena's formats."""
+    asked = await _subject(request, given) | {"format": given.format}
+    asked["agents"] = given.agents or asked["agents"]
+    text = await api(request).lanes.chores.call("write_record", asked)
+    name = asked["game"].partition("(")[0]
+    return answer({"format": given.format, "text": text, "filename": f"{name}.{given.format}"})
+
+
+@router.post("/read", response_model=schema.ReadOut, responses=PROBLEMS, tags=["records"])
+async def read_record(request: Request, given: schema.ReadIn) -> Any:
+    """The games of a record, each replayed by its rules; an error names the line."""
+    full(request)
+    return answer(await api(request).lanes.chores.call("read_records", given.model_dump()))
+
+
+PICTURES = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
+
+
+@router.post(
+    "/picture",
+    response_class=Response,
+    responses={**PROBLEMS, 200: {"content": {kind: {} for kind in PICTURES.values()}, "description": "The picture."}},
+    tags=["records"],
+)
+async def picture(request: Request, given: schema.PictureIn) -> Any:
+    """The board as a picture, or the game as a moving one."""
+    asked = await _subject(request, given)
+    asked |= {"format": given.format, "size": given.size, "delay": given.delay}
+    found = await api(request).lanes.chores.call("picture", asked)
+    return Response(found, media_type=PICTURES[given.format])
 
 
 # ---- tables ----
@@ -87,6 +150,7 @@ async def create_table(request: Request, given: schema.TableIn) -> Any:
     """Begin a game. The answer has the keys of all links."""
     full(request)
     table = await _tables(request).create(given)
+    table.wake()
     return answer(table.encoded(table.role(None, True)))
 
 
@@ -105,7 +169,9 @@ async def list_tables(
 async def get_table(request: Request, id: Id, key: KeyQuery = None) -> Any:
     """A table as the holder of the key sees it."""
     table = await _tables(request).open(id)
-    return answer(table.encoded(table.role(key, request.scope["meijin.full"])))
+    role = table.role(key, request.scope["meijin.full"])
+    table.wake()
+    return answer(table.encoded(role))
 
 
 @router.delete("/tables/{id}", response_model=schema.Done, responses=PROBLEMS, tags=["tables"])
@@ -121,7 +187,7 @@ async def delete_table(request: Request, id: Id, key: KeyQuery = None) -> Any:
 async def _change(request: Request, id: str, what: str, given: Any) -> Response:
     table = await _tables(request).open(id)
     role = table.role(given.key, request.scope["meijin.full"])
-    await getattr(table, what)(role, given)
+    await asyncio.shield(_tables(request).spawn(getattr(table, what)(role, given)))
     return answer(table.encoded(role))
 
 
@@ -156,7 +222,7 @@ async def seat(request: Request, id: Id, given: schema.SeatChange) -> Any:
 
 
 @router.post("/tables/{id}/run", response_model=schema.TableOut, responses=PROBLEMS, tags=["tables"])
-async def run(request: Request, id: Id, given: schema.RunIn) -> Any:
+async def run(request: Request, id: Id, given: schema.PaceIn) -> Any:
     """Let agents move on their own, at a speed, or one move at a time."""
     return await _change(request, id, "run", given)
 

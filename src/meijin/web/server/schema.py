@@ -6,9 +6,9 @@ cells, seats and pieces are numbers; the game's description says what they mean.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 MOST_MOVES = 20_000  # of a line
 
@@ -44,6 +44,7 @@ Ply = Annotated[
     int,
     Field(ge=0, le=MOST_MOVES, description="How many moves were made when the client decided; refused if it changed."),
 ]
+RunName = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
 Score = float | None
 
 
@@ -165,6 +166,69 @@ class Analysis(Out):
     note: str
     advice: str
     final: bool
+
+
+# ---- records and pictures ----
+
+
+class Subject(In):
+    """A game: that of a line of moves, or that of a table."""
+
+    at: At | None = None
+    table: TableId | None = None
+    key: Key = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.at is None) == (self.table is None):
+            raise ValueError("give either `at` or `table`")
+        return self
+
+
+class RecordIn(Subject):
+    format: Literal["jsonl", "sgf", "pgn", "usi", "kif"]
+    agents: Annotated[
+        list[Name], Field(max_length=64, description="[seat]: who plays; by default as at the table.")
+    ] = []
+
+
+class RecordOut(Out):
+    format: str
+    text: str
+    filename: str
+
+
+class ReadIn(In):
+    text: Annotated[str, Field(min_length=1, max_length=900_000)]
+    format: Literal["jsonl", "sgf", "pgn", "usi", "kif"] | None = Field(
+        None, description="By default what it looks like."
+    )
+
+
+class ReadGame(Out):
+    game: str
+    moves: list[int]
+    agents: list[str]
+    scores: list[Score]
+    ending: str
+    lost: int | None = Field(description="The seat that resigned or forfeited.")
+    reason: str
+    event: str
+    began: str
+    values: list[list[Score] | None] = Field(description="[ply]; empty if the record has none.")
+    headers: dict[str, str]
+
+
+class ReadOut(Out):
+    format: str
+    games: list[ReadGame]
+    more: bool = Field(description="Whether the text has more games than were read.")
+
+
+class PictureIn(Subject):
+    format: Literal["svg", "png", "gif", "webp"] = Field("svg", description="gif and webp show the whole game.")
+    size: Annotated[int, Field(ge=50, le=1200, description="Pixels of the longer side.")] = 480
+    delay: Annotated[int, Field(ge=50, le=10_000, description="Milliseconds for each move.")] = 700
 
 
 # ---- tables ----
@@ -298,7 +362,7 @@ class SeatChange(Keyed):
     sitter: SeatIn
 
 
-class RunIn(Keyed):
+class PaceIn(Keyed):
     """How agents move: on their own, or not."""
 
     running: bool | None = None
@@ -393,9 +457,34 @@ class Seat(Message, SeatChange):
     table: TableId
 
 
-class Run(Message, RunIn):
+class Run(Message, PaceIn):
     type: Literal["run"]
     table: TableId
+
+
+class Follow(Message):
+    """Be told what goes on: of a job, or of the designer's files."""
+
+    type: Literal["follow"]
+    what: Literal["train", "tournament", "designer"]
+    name: Annotated[str, Field(max_length=100)] = ""
+
+
+class Opinions(Message):
+    """What the checkpoints of a run think of a position."""
+
+    type: Literal["opinions"]
+    run: RunName
+    at: At
+
+
+class Boards(Message):
+    """Games that a run's newest net plays against itself."""
+
+    type: Literal["boards"]
+    run: RunName
+    count: Annotated[int, Field(ge=1, le=12)] = 4
+    every: Annotated[float, Field(ge=0.1, le=10)] = 0.5
 
 
 class Ping(Message):
@@ -403,6 +492,7 @@ class Ping(Message):
 
 
 Request = Annotated[
-    Analyse | Stop | LookUp | Join | Play | Undo | Redo | Resign | Seat | Run | Ping, Field(discriminator="type")
+    Analyse | Stop | LookUp | Join | Play | Undo | Redo | Resign | Seat | Run | Follow | Opinions | Boards | Ping,
+    Field(discriminator="type"),
 ]
 request: TypeAdapter[Any] = TypeAdapter(Request)

@@ -6,6 +6,7 @@ import ipaddress
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from meijin.core.folders import data_folder
 
@@ -15,6 +16,14 @@ def _cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
         return os.cpu_count() or 1
+
+
+def _most_memory() -> float:
+    """Most of what this machine has, in MiB."""
+    try:
+        return 0.8 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except (ValueError, OSError, AttributeError):  # not on every system
+        return 1e9
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,8 @@ class Limits:
     think_seconds: float = 300.0  # of one analysis or one move
     memory_mb: float = 256.0  # of one agent's tree or table
     worker_mb: float = 4096.0  # of one worker process
+    jobs: int = 2  # tournaments and training runs at the same time
+    job_mb: float = field(default_factory=_most_memory)  # of one of them
     send_seconds: float = 15.0  # that a client may take to read a message
     requests_burst: int = 400  # a client may ask so often at once,
     requests_rate: float = 200.0  # and so often per second in the long run
@@ -49,6 +60,18 @@ class Settings:
     agents: tuple[str, ...] = ()  # expressions that clients may use although they name files or programs
     cores: int = field(default_factory=_cores)
     limits: Limits = field(default_factory=Limits)
+
+    def worker(self, nice: int = 0, load: tuple[str, ...] = ()) -> dict[str, Any]:
+        """What a worker process is told when it starts."""
+        return {
+            "nice": nice,
+            "load": load,
+            "runs": str(self.runs),
+            "data": str(self.data),
+            "agents": self.agents,
+            "memory_mb": self.limits.memory_mb,
+            "cores": self.cores,
+        }
 
     @property
     def local(self) -> bool:

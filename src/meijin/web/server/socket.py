@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import msgspec
@@ -17,15 +18,14 @@ from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from meijin.web.server import schema
-from meijin.web.server.analyses import Analyses
 from meijin.web.server.errors import Refusal
 from meijin.web.server.guard import Rates
-from meijin.web.server.settings import Limits
-from meijin.web.server.tables import Role, Table, Tables
+from meijin.web.server.jobs import Event, Job
+from meijin.web.server.table import Table
 
 MOST_PENDING = 1000  # messages that wait to be sent
 MOST_TASKS = 64  # requests of one client at the same time
-MOST_JOINED = 64  # tables of one client
+MOST_JOINED = 64  # tables and jobs that one client is told about
 
 
 class Outbox:
@@ -60,16 +60,22 @@ class Outbox:
             self._filled.clear()
 
 
+_serial = itertools.count(1)
+
+
 class Connection:
     """One client."""
 
-    def __init__(self, socket: WebSocket, tables: Tables, analyses: Analyses, limits: Limits):
-        self._socket, self._tables, self._analyses, self._limits = socket, tables, analyses, limits
+    def __init__(self, socket: WebSocket):
+        state = socket.app.state
+        self._socket, self._tables, self._analyses = socket, state.tables, state.analyses
+        self._jobs, self._designer, self._limits = state.jobs, state.designer, state.settings.limits
         self._full: bool = socket.scope["meijin.full"]
-        self._out = Outbox(socket, limits.send_seconds)
-        self._rates = Rates(limits.requests_burst, limits.requests_rate)
+        self._name = f"connection {next(_serial)}"
+        self._out = Outbox(socket, self._limits.send_seconds)
+        self._rates = Rates(self._limits.requests_burst, self._limits.requests_rate)
         self._tasks: dict[int, asyncio.Task[None]] = {}  # by the message's id
-        self._joined: dict[int, tuple[Table, Any]] = {}
+        self._leaving: dict[int, Callable[[], None]] = {}  # how to leave what was joined or followed
 
     async def run(self) -> None:
         reading, writing = asyncio.create_task(self._read()), asyncio.create_task(self._out.run())
@@ -79,8 +85,9 @@ class Connection:
             for task in (reading, writing, *self._tasks.values()):
                 task.cancel()
             await asyncio.gather(reading, writing, *self._tasks.values(), return_exceptions=True)
-            for number in list(self._joined):
+            for number in list(self._leaving):
                 self._leave(number)
+            self._analyses.forget(self._name)
             if self._socket.client_state is WebSocketState.CONNECTED:
                 with contextlib.suppress(RuntimeError, OSError, TimeoutError):
                     async with asyncio.timeout(1):
@@ -113,7 +120,7 @@ class Connection:
         if isinstance(given, schema.Stop):
             self._stop(given)
             return
-        if given.id in self._tasks or given.id in self._joined:
+        if given.id in self._tasks or given.id in self._leaving:
             raise Refusal("bad", f"id {given.id} is in use; choose another")
         if len(self._tasks) >= MOST_TASKS:
             raise Refusal("limit", f"{len(self._tasks)} requests are not answered yet; wait for some of them")
@@ -122,17 +129,20 @@ class Connection:
 
     async def _do(self, given: Any) -> None:
         try:
-            if isinstance(given, schema.Analyse):
+            if isinstance(given, schema.Analyse | schema.Opinions | schema.Boards):
                 await self._analyse(given)
             elif isinstance(given, schema.LookUp):
-                look = await self._tables.lanes.rules.call("look", given.at.model_dump())
+                await self._tables.expect_game(given.at.game, self._full)
+                look = await self._tables.lanes.rules(given.at.game).call("look", given.at.model_dump())
                 self._out.put({"id": given.id, "type": "look", "look": look})
             elif isinstance(given, schema.Join):
                 await self._join(given)
+            elif isinstance(given, schema.Follow):
+                self._follow(given)
             else:
                 table = await self._tables.open(given.table)
                 role = table.role(given.key, self._full)
-                await getattr(table, given.type)(role, given)
+                await asyncio.shield(self._tables.spawn(getattr(table, given.type)(role, given)))
                 self._out.put({"id": given.id, "type": "done"})
         except Refusal as error:
             self._error(given.id, error)
@@ -148,7 +158,7 @@ class Connection:
 
     # ---- analyses ----
 
-    async def _analyse(self, given: schema.Analyse) -> None:
+    async def _analyse(self, given: schema.Analyse | schema.Opinions | schema.Boards) -> None:
         if not self._full:
             raise Refusal("refused", "guests may play and look, but not use the server's agents for analyses")
         if sum(task.get_name() == "analysis" for task in self._tasks.values()) >= self._limits.analyses_each:
@@ -156,47 +166,91 @@ class Connection:
         task = asyncio.current_task()
         assert task is not None
         task.set_name("analysis")
-        head = b'{"id":%d,"type":"analysis",' % given.id
+        if isinstance(given, schema.Analyse):
+            head = b'{"id":%d,"type":"analysis",' % given.id
 
-        def part(analysis: bytes) -> None:
-            if not task.cancelling():
-                self._out.put(head + analysis[1:], ("analysis", given.id))
+            def part(analysis: bytes) -> None:
+                if not task.cancelling():
+                    self._out.put(head + analysis[1:], ("analysis", given.id))
 
-        await self._analyses.run(self, given, part)
+            await self._analyses.run(self._name, given, part)
+        elif isinstance(given, schema.Opinions):
+
+            def opinion(found: Any) -> None:
+                self._out.put({"id": given.id, "type": "opinion", **found})
+
+            about = {"name": given.run, "at": given.at.model_dump()}
+            await self._analyses.ask(self._name, "opinions", about, opinion)
+        else:
+
+            def boards(found: Any) -> None:
+                if not task.cancelling():
+                    self._out.put({"id": given.id, "type": "boards", "boards": found}, ("boards", given.id))
+
+            asked = {"name": given.run, "count": given.count, "every": given.every}
+            await self._analyses.ask(self._name, "boards", asked, boards)
         self._out.put({"id": given.id, "type": "done"})
 
-    # ---- tables ----
+    # ---- what is joined or followed ----
 
     async def _join(self, given: schema.Join) -> None:
-        if len(self._joined) >= MOST_JOINED:
-            raise Refusal("limit", f"{MOST_JOINED} tables at a time are enough; leave one first")
         table = await self._tables.open(given.table)
         role = table.role(given.key, self._full)
 
         def changed(table: Table) -> None:
-            self._tell(given.id, table, role)
+            data = b'{"id":%d,"type":"table","table":' % given.id + table.encoded(role) + b"}"
+            self._out.put(data, ("table", given.id))
 
-        self._joined[given.id] = table, changed
+        def leave() -> None:
+            table.listeners.discard(changed)
+            table.tell()
+
+        self._enter(given.id, leave)
         table.listeners.add(changed)
         table.tell()
         table.wake()
 
-    def _tell(self, number: int, table: Table, role: Role) -> None:
-        data = b'{"id":%d,"type":"table","table":' % number + table.encoded(role) + b"}"
-        self._out.put(data, ("table", number))
+    def _follow(self, given: schema.Follow) -> None:
+        if not self._full:
+            raise Refusal("refused", "guests may not follow what else goes on here")
+        if given.what == "designer":
+
+            def told(event: Event) -> None:
+                key = ("progress", given.id, event.get("game")) if event["event"] == "check" else None
+                self._out.put({"id": given.id, "type": "event", "event": event}, key)
+
+            self._enter(given.id, lambda: self._designer.listeners.discard(told))
+            self._designer.listeners.add(told)
+            self._out.put({"id": given.id, "type": "designer", "designer": self._designer.public()})
+            return
+        job = self._jobs.get(given.what, given.name)
+        if job is None:
+            raise Refusal("unknown", f"this server has begun no {given.what} '{given.name}'")
+
+        def happened(job: Job, event: Event) -> None:
+            key = ("progress", given.id) if event["event"] == "progress" else None
+            self._out.put({"id": given.id, "type": "event", "event": event}, key)
+
+        listeners = job.listeners
+        self._enter(given.id, lambda: listeners.discard(happened))
+        listeners.add(happened)
+        self._out.put({"id": given.id, "type": "job", "job": job.public(), "events": list(job.events)})
+
+    def _enter(self, number: int, leave: Callable[[], None]) -> None:
+        if len(self._leaving) >= MOST_JOINED:
+            raise Refusal("limit", f"{MOST_JOINED} tables and jobs at a time are enough; leave one first")
+        self._leaving[number] = leave
 
     def _leave(self, number: int) -> None:
-        if (joined := self._joined.pop(number, None)) is not None:
-            table, listener = joined
-            table.listeners.discard(listener)
-            table.tell()
+        if (leave := self._leaving.pop(number, None)) is not None:
+            leave()
 
 
 def _number(data: str | bytes) -> int | None:
     """The id of a message that may be wrong in every other respect."""
     try:
         number = msgspec.json.decode(data)["id"]
-    except (msgspec.DecodeError, TypeError, KeyError, IndexError, UnicodeError):
+    except (msgspec.DecodeError, TypeError, KeyError, IndexError, UnicodeError, RecursionError):
         return None
     return number if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 53 else None
 

@@ -13,14 +13,15 @@ import msgspec
 
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, MeijinError
-from meijin.core.expression import Call, parse
+from meijin.core.expression import Call
 from meijin.core.game import Game
 from meijin.core.parameters import parameters
+from meijin.core.registry import Entry
 from meijin.core.rng import stream
 from meijin.core.state import State
 
 if TYPE_CHECKING:
-    from meijin.web.server.worker import Ask
+    from meijin.web.server.work.worker import Ask
 
 MOST_CELLS = 4096
 MOST_MOVES = 200_000
@@ -31,15 +32,17 @@ KEPT_BYTES = 256 << 20  # of positions that are kept to be continued
 # ---- games ----
 
 
-def game_of(expression: str) -> Game:
-    """The game of a client's expression; parameters are bounded, whoever wrote the game."""
-    call = parse(expression)
-    entry = games.get(call.name)
+def check_parameters(entry: Entry[Game], bound: inspect.BoundArguments) -> None:
+    """Parameters are bounded, whoever wrote the game; `games.check` of every worker."""
     known = {each.name: each for each in parameters(inspect.unwrap(entry.factory))}
-    for name, value in entry.bind(call).arguments.items():
+    for name, value in bound.arguments.items():
         each = known.get(name)
         if each is not None and each.low is None and not each.choices:
-            _bounded(f"{call.name}: {name}", value, each.default)
+            _bounded(f"{entry.name}: {name}", value, each.default)
+
+
+def game_of(expression: str) -> Game:
+    """The game of a client's expression."""
     made = make(expression)
     if len(made.board.cells) > MOST_CELLS or made.num_moves > MOST_MOVES or made.num_outcomes > MOST_MOVES:
         raise BadParameter(f"{made} is too large for a web page; choose smaller parameters")

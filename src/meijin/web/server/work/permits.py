@@ -22,10 +22,10 @@ from meijin.core.expression import Call, parse
 from meijin.core.parameters import parameters
 from meijin.core.registry import Entry
 from meijin.learning.files import SUFFIX, numbered
-from meijin.web.server.rules import game_of
+from meijin.web.server.work.rules import game_of
 
 if TYPE_CHECKING:
-    from meijin.web.server.worker import Ask
+    from meijin.web.server.work.worker import Ask
 
 NETS = {"zero": ("path",), "policy": ("path",), "value": ("path",), "policy_value": ("policy", "value")}
 WORDS = {  # parameters that take one of a few words
@@ -119,6 +119,44 @@ class Permits:
             raise BadParameter(f"{what}: choose one of {', '.join(map(repr, known))}")
         raise BadParameter(f"{what}: pages may not name files or programs; start the server with --agent to offer one")
 
+    def evaluator(self, text: str) -> str:
+        """An evaluator whose agents and openings clients may use."""
+        from meijin.arena.evaluators import evaluators
+
+        call = parse(text)
+        entry = evaluators.get(call.name)
+        given: dict[str, Any] = {}
+        for name, value in entry.bind(call).arguments.items():
+            if value == entry.parameters[name].default:
+                continue
+            if isinstance(value, str | Call) and name in ("opponent", "openings"):
+                inner = parse(value) if isinstance(value, str) else value
+                value = self.openings(inner) if name == "openings" else self._bounded(inner, 0)
+            elif isinstance(value, str | Call):
+                raise BadParameter(f"{call.name}: {name}={value!r}: pages may not name files; give a number")
+            given[name] = value
+        return str(Call(call.name, (), given))
+
+    def openings(self, call: Call) -> Call:
+        """Openings that need no file."""
+        from meijin.arena.openings import sources
+
+        if call.name == "file":
+            raise BadParameter("openings: pages may not name files; choose random(plies=4), all(depth=2) or none")
+        given: dict[str, Any] = {}
+        for name, value in sources.get(call.name).bind(call).arguments.items():
+            if isinstance(value, str):
+                value = parse(value)
+            given[name] = self._bounded(value, 0) if isinstance(value, Call) else value
+        return Call(call.name, (), given)
+
+    def plain(self, call: Call) -> Call:
+        """An expression that holds nothing but numbers and flags."""
+        for value in (*call.args, *call.kwargs.values()):
+            if not isinstance(value, int | float | bool):
+                raise BadParameter(f"'{call}': give numbers only")
+        return call
+
     def checkpoint(self, name: str) -> Path:
         """The path of a run, or of one of its checkpoints, by the name that the server lists."""
         run, _, number = name.partition("/")
@@ -162,7 +200,8 @@ def _shown(entry: Entry[Agent]) -> list[str]:
     found = []
     for name, each in entry.parameters.items():
         variadic = each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-        if not variadic and not callable(each.default) and name not in ("memory", "memory_limit"):
+        plain = each.default is each.empty or not callable(each.default)
+        if plain and not variadic and name not in ("memory", "memory_limit"):
             found.append(name)
     return found
 

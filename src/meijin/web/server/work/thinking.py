@@ -16,11 +16,11 @@ from meijin.agents.catalogue import build
 from meijin.core.agent import Agent, Analysis, Clock, Limit
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.web.server import permits
-from meijin.web.server.rules import advance, game_of, lines, numbers
+from meijin.web.server.work import permits
+from meijin.web.server.work.rules import advance, game_of, lines, numbers
 
 if TYPE_CHECKING:
-    from meijin.web.server.worker import Ask
+    from meijin.web.server.work.worker import Ask
 
 IDLE = 120.0  # seconds after which an agent that nobody asks is closed
 MOST_KEPT = 24  # agents
@@ -186,8 +186,7 @@ def plain(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def calls(setup: dict[str, Any]) -> dict[str, Callable[[Ask], Any]]:
-    rules = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
+def calls(rules: permits.Permits) -> dict[str, Callable[[Ask], Any]]:
     thinking = Thinking(rules)
     return {
         "act": thinking.act,

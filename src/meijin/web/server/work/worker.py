@@ -1,4 +1,4 @@
-"""A worker process: runs rules and agents for the server. `python -m meijin.web.server.worker`
+"""A worker process: runs rules and agents for the server. `python -m meijin.web.server.work.worker`
 
 It reads requests from its standard input and writes replies to its standard output (see `wire`); what rules and agents
 print goes nowhere. It ends when the server does, however that happens.
@@ -130,7 +130,9 @@ def main() -> None:
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
-    from meijin.web.server import rules, thinking
+    from meijin.web.server.work import arena, designing, permits, pictures, records, rules, thinking, training
+
+    games.check = rules.check_parameters
 
     source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
@@ -144,7 +146,11 @@ def main() -> None:
     for file in setup["load"]:
         with suppress(Exception):  # told where it can be seen: at the start and on the designer's page
             load_file(Path(file), games, agents)
-    calls = {**rules.calls(), **thinking.calls(setup)}
+    rights = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
+    calls = {**thinking.calls(rights), **training.Training(setup["runs"], rights).calls()}
+    calls |= arena.Arena(setup["data"], rights, setup["cores"]).calls()
+    for module in (rules, records, pictures, designing):
+        calls |= module.calls()
     try:
         Worker(source, target, calls).run()
     finally:
