@@ -42,7 +42,7 @@ export class Geometry {
     /** Whether the cells lie on one slab; a net of a cube, heaps and graphs stand on the page itself. */
     this.slabbed = !links && !["cube", "heaps"].includes(board.kind) && !(points && board.kind === "graph");
     const tight = points ? 0.62 : 0.17;
-    const roomy = points ? 0.98 : 0.5;
+    const roomy = points ? 1.06 : 0.5;
     const side = (/** @type {(label: import("../engine.js").Label) => boolean} */ there) => (!this.slabbed ? 0.1 : shown.some(there) ? roomy : tight);
     const margins = this.straight
       ? {

@@ -81,6 +81,8 @@ export class BoardView {
     const hits = options.mini ? "" : this.geometry.cells.map((cell) => this.#hit(cell)).join("");
     const label = `${escape(description.title)} board`;
     const role = options.mini ? `role="img" aria-label="${label}"` : `role="group" aria-label="${label}"`;
+    const ground = this.paint.material === "plate" ? this.paint.hole : this.paint.cell;
+    this.element.dataset.ground = lightness(ground) < 0.42 ? "dark" : "light";
     this.element.style.setProperty("--ratio", String(round(1000 * (box.width / box.height)) / 1000));
     this.element.innerHTML =
       `<svg class="main" xmlns="${SVG}" ${view} ${role}><defs>${defs}${this.pieces.defs()}</defs>` +
