@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from meijin.core.wasm.module import leaves
 from meijin.core.wasm.trial import add_trial, perft_arguments, walk_arguments
 from meijin.search import maxn, pvs
 from meijin.search.alphabeta import AlphaBeta
+from meijin.search.forest import Forest, Settings, layout, steps
 from meijin.search.maxn import MaxN
 from meijin.search.mcts import kernels as mcts_kernels
 from meijin.search.mcts.selection import PLAIN
@@ -26,15 +28,24 @@ from meijin.web.wasm import parts
 C = 1.4142135623730951
 
 
-def module_of(game: Game) -> Module:
-    """Rules, trial kernels and every search that fits; not what nets need."""
+ALL = ("mcts", "alphabeta", "maxn", "forest")
+
+
+def module_of(game: Game, searches: Sequence[str] = ALL) -> Module:
+    """Rules, trial kernels and these searches, as far as they fit; `forest` includes what nets need."""
     b = Builder(game.name, game._explain)
     parts.rules(b, game)
     add_trial(b, game)
-    parts.mcts(b, game, PLAIN)
-    if AlphaBeta().unfit(game) is None:
+    if "mcts" in searches:
+        parts.mcts(b, game, PLAIN)
+    if "alphabeta" in searches and AlphaBeta().unfit(game) is None:
         parts.alphabeta(b, game)
-    parts.max_n(b, game)
+    if "maxn" in searches:
+        parts.max_n(b, game)
+    if "forest" in searches:
+        parts.planes(b, game)
+        parts.forest(b, game)
+        parts.net(b)
     return b.build()
 
 
@@ -135,15 +146,54 @@ def check_maxn(module: Module, game: Game, depth: int) -> None:
     assert here[0].info.tolist() == there[0].info.tolist(), "nodes differ"
 
 
-def check_all(expression: str, games: int, counted: int, simulations: int) -> Module:
+def check_forest(module: Module, game: Game, steps_taken: int) -> None:
+    """With a net that always says the same, the trees of AlphaZero's search are equal, byte for byte."""
+    state = opened(game)
+
+    def arrays_of() -> layout.Arrays:
+        made = Forest(game, 1, Settings(simulations=steps_taken), seed=5).arrays
+        rng = np.random.default_rng(5)
+        # float16 keeps the priors apart by more than what two libraries' exponentials differ by
+        made.logits[:] = rng.normal(size=made.logits.shape).astype(np.float16)
+        made.outlook[:] = rng.normal(size=made.outlook.shape).astype(np.float16) / 4
+        made.roots[0] = state.record
+        return made
+
+    here, there = arrays_of(), arrays_of()
+    step = game.kernel(steps.on_cpu(steps.step_with(False, False)))
+    for _ in range(steps_taken):
+        step(here, 0, 1)
+    node.call(module, "forest.step", there, 0, 1, repeats=steps_taken)
+    assert here.info.tolist() == there.info.tolist(), "counts differ"
+    assert here.info[0, layout.NODES] > 1
+    for name in ("visits", "move", "child", "proven"):
+        assert here.edges[name].tolist() == there.edges[name].tolist(), f"{name} differ"
+    assert np.array_equal(here.x, there.x), "planes differ"
+    assert np.allclose(here.edges["prior"], there.edges["prior"], rtol=1e-6, atol=0), "priors differ"
+
+
+def check_planes(module: Module, game: Game) -> None:
+    states = game.states(parts.STATES)
+    states[0] = opened(game).record
+    here, there = (np.zeros((game.num_planes or 0, len(game.board.cells)), np.float32) for _ in range(2))
+    game.kernel(kernels.planes)(states, 0, here)
+    node.call(module, "planes", states, 0, there)
+    assert here.tobytes() == there.tobytes()
+
+
+def check_all(expression: str, games: int, counted: int, simulations: int, searches: Sequence[str] = ALL) -> Module:
     game = make(expression)
-    module = module_of(game)
+    module = module_of(game, searches)
     check_random_games(module, game, games)
     check_perft(module, game, counted)
-    check_mcts(module, game, simulations)
     shallow = 2 if (game.branching or 1) > 30 else 3
-    check_alphabeta(module, game, shallow)
-    check_maxn(module, game, 1 if game.chance else shallow)
+    if "mcts" in searches:
+        check_mcts(module, game, simulations)
+    if "alphabeta" in searches:
+        check_alphabeta(module, game, shallow)
+    if "maxn" in searches:
+        check_maxn(module, game, 1 if game.chance else shallow)
+    if "forest" in searches:
+        check_planes(module, game)
+        check_forest(module, game, 100)
     return module
-
-

@@ -374,6 +374,9 @@ def check(
         float, typer.Option("--timeout", metavar="S", help="Seconds after which a rule counts as hanging.")
     ] = 30.0,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if there are warnings.")] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Also try the rules as WebAssembly, as `publish` compiles them.")
+    ] = False,
     json: Json = False,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="AGENT", help="Check this agent on GAME instead of the rules.")
@@ -387,4 +390,4 @@ def check(
         return
     from meijin.cli import check as command
 
-    command.check(game, load or [], games, seed, timeout, strict, json)
+    command.check(game, load or [], games, seed, timeout, strict, json, browser)

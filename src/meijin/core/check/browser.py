@@ -12,7 +12,9 @@ from meijin.core.check.trial import differences
 GAMES = 256
 COUNTED = 20_000  # positions, about as many as perft counts
 DEEPEST = 6
-SAME = "use nothing that depends on the processor: no undefined conversions of floats to integers, no shifts by 64 or more"
+SAME = (
+    "use nothing that depends on the processor: no undefined conversions of floats to integers, no shifts by 64 or more"
+)
 
 
 def missing() -> str | None:

@@ -82,8 +82,8 @@ def check_game(
 
     `games` scales the work; long games are interpreted less often. `gpu`: compare with a GPU if there is one (None),
     always (True: without one it is an error), or never (False). `browser`: the same for WebAssembly, which needs a linker
-    and Node.js, and seconds to compile. `timeout`: seconds after which one call of a rule, or
-    of a compiled loop of rules, counts as hanging. `progress` hears what is being tried.
+    and Node.js, and takes seconds to compile. `timeout`: seconds after which one call of a rule, or of a compiled loop of
+    rules, counts as hanging. `progress` is called with the name of each law before it is tried.
     """
     if games < 1:
         raise BadParameter(f"games={games} must be at least 1")

@@ -27,13 +27,20 @@ from meijin.search.alphabeta import AlphaBeta
 from meijin.search.maxn import MaxN
 from meijin.search.mcts import MCTS
 from meijin.search.mcts.selection import Options
-from meijin.web.server.permits import _parameter
+from meijin.web.server.work.permits import _parameter
 from meijin.web.wasm import parts
 from meijin.web.wasm.nets import net_file
 
 VERSION = 1
 #: Who plays where nobody says otherwise, as far as they fit the game.
-USUAL = ("mcts(seconds=1)", "alphabeta(seconds=1)", "maxn(seconds=1)", "champion(simulations=200)", "heuristic", "random")
+USUAL = (
+    "mcts(seconds=1)",
+    "alphabeta(seconds=1)",
+    "maxn(seconds=1)",
+    "champion(simulations=200)",
+    "heuristic",
+    "random",
+)
 #: The parameters that can be chosen in the page; the others are fixed when a game is compiled.
 CHOSEN = {
     "mcts": ("simulations", "seconds", "c", "threads", "seed"),
@@ -56,8 +63,16 @@ class Bundle:
         return [name for name in self.files if name.endswith(".net")]
 
 
-def bundle(games: Sequence[Game], agents: Sequence[str] = (), progress: Callable[[str], None] = lambda game: None) -> Bundle:
-    """Everything that is needed to play these games; the same game with several parameters is one with a choice."""
+def bundle(
+    games: Sequence[Game],
+    agents: Sequence[str] = (),
+    usual: Sequence[str] = USUAL,
+    progress: Callable[[str], None] = lambda game: None,
+) -> Bundle:
+    """Everything that is needed to play these games; the same game with several parameters is one with a choice.
+
+    Every one of `agents` must fit a game; those of `usual` are added where they do.
+    """
     files: dict[str, bytes] = {}
     by_name: dict[str, list[Game]] = {}
     for game in games:
@@ -68,7 +83,7 @@ def bundle(games: Sequence[Game], agents: Sequence[str] = (), progress: Callable
         first, found = sets[0], []
         for game in sets:
             progress(game.id)
-            file, own = game_files(game, agents)
+            file, own = game_files(game, agents, usual)
             file["description"]["parameters"] = _choices(game, sets)
             files |= own
             data = json.dumps(file, separators=(",", ":"), ensure_ascii=False).encode()
@@ -94,11 +109,21 @@ def _choices(game: Game, sets: Sequence[Game]) -> list[dict[str, Any]]:
     for parameter in game.describe()["parameters"]:
         values = list(dict.fromkeys(each.params[parameter["name"]] for each in sets))
         if len(values) > 1:
-            found.append({**parameter, "choices": values, "low": None, "high": None, "default": sets[0].params[parameter["name"]]})
+            found.append(
+                {
+                    **parameter,
+                    "choices": values,
+                    "low": None,
+                    "high": None,
+                    "default": sets[0].params[parameter["name"]],
+                }
+            )
     return found
 
 
-def game_files(game: Game, agents: Iterable[str] = ()) -> tuple[dict[str, Any], dict[str, bytes]]:
+def game_files(
+    game: Game, agents: Iterable[str] = (), usual: Iterable[str] = USUAL
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What the page's engine reads of a game, and the files it names."""
     files: dict[str, bytes] = {}
     b = Builder(game.name, game._explain)
@@ -106,13 +131,13 @@ def game_files(game: Game, agents: Iterable[str] = ()) -> tuple[dict[str, Any], 
     sitters = _Sitters(b, game, files)
     for expression in agents:
         sitters.add(expression)
-    for expression in USUAL:
+    for expression in usual:
         if parse(expression).name not in sitters.names and not (
             build(expression).unfit(game) or (expression.startswith("maxn") and "alphabeta" in sitters.names)
         ):
             sitters.add(expression)
     module = b.build()
-    _check_memory(game, module)
+    check_memory(game, module)
     return {
         "description": game.describe(),
         "manifest": module.manifest,
@@ -122,7 +147,7 @@ def game_files(game: Game, agents: Iterable[str] = ()) -> tuple[dict[str, Any], 
     }, files
 
 
-def _check_memory(game: Game, module: Module) -> None:
+def check_memory(game: Game, module: Module) -> None:
     need = module.memory + (TREES if "mcts.tree.nodes" in module.manifest["arrays"] else 0)
     if need > MOST_MEMORY:
         raise MeijinError(
@@ -159,7 +184,9 @@ class _Sitters:
             {
                 "name": name,
                 "summary": entry.summary.replace("`", ""),
-                "parameters": [_parameter(entry, key, ()) | ({"default": own[key]} if key in own else {}) for key in shown],
+                "parameters": [
+                    _parameter(entry, key, ()) | ({"default": own[key]} if key in own else {}) for key in shown
+                ],
                 "unfit": None,
                 "example": f"{name}({text})" if text else name,
                 "kind": kind,
