@@ -1,10 +1,12 @@
 /**
- * The page: finds its engine, then shows what the address asks for.
+ * The page: shows what the address asks for, with whatever engine `main.js` gives it.
  *
  * @import {Engine} from "./engine.js"
+ *
+ * @typedef {{title: string, feature: "arena" | "training" | "designer", load: () => Promise<any>}} ExtraPage
+ * @typedef {Record<string, ExtraPage>} ExtraPages  by the first part of the address; loaded when first asked for
  */
 
-import { serverEngine } from "./engine_server.js";
 import { Home } from "./pages/home.js";
 import { PlayPage } from "./play/page.js";
 import { Icon, Spinner, html, useEvents, usePromise } from "./ui/kit.js";
@@ -12,26 +14,8 @@ import { changes, route } from "./ui/router.js";
 import { settings, theme } from "./ui/settings.js";
 import { render, useEffect, useErrorBoundary } from "./vendor/preact.js";
 
-/** The server if there is one, else the browser itself. @returns {Promise<Engine>} */
-async function openEngine() {
-  if (document.documentElement.dataset.engine !== "local") {
-    const server = await serverEngine();
-    if (server) return server;
-  }
-  const local = "./engine_local.js";
-  const { localEngine } = await import(local);
-  return localEngine();
-}
-
-/** Pages that few visits need are loaded when they are asked for. @type {Record<string, {title: string, feature: "arena" | "training" | "designer", load: () => Promise<any>}>} */
-const MORE = {
-  arena: { title: "Arena", feature: "arena", load: () => import("./pages/arena.js") },
-  training: { title: "Training", feature: "training", load: () => import("./pages/training.js") },
-  designer: { title: "Designer", feature: "designer", load: () => import("./pages/designer.js") },
-};
-
-/** @param {{engine: Engine}} props */
-function App({ engine }) {
+/** @param {{engine: Engine, pages: ExtraPages}} props */
+function App({ engine, pages }) {
   useEvents(changes, ["change"]);
   useEvents(settings, ["change"]);
   const here = route();
@@ -41,26 +25,26 @@ function App({ engine }) {
     document.documentElement.dataset.theme = chosen;
   }, [chosen]);
   useEffect(() => {
-    if (!["play", "table", "game"].includes(name)) document.title = name in MORE ? `${MORE[name].title} · Meijin` : "Meijin";
+    if (!["play", "table", "game"].includes(name)) document.title = name in pages ? `${pages[name].title} · Meijin` : "Meijin";
   }, [name]);
-  const page = ["play", "table", "game"].includes(name) ? PlayPage : name in MORE ? Later : Home;
+  const page = ["play", "table", "game"].includes(name) ? PlayPage : name in pages ? Later : Home;
   return html`<a class="skip" href="#main" onClick=${(/** @type {Event} */ e) => { e.preventDefault(); /** @type {HTMLElement | null} */ (document.querySelector("main"))?.focus(); }}>Skip to the content</a>
-    <${Header} engine=${engine} current=${name} />
-    <${Boundary} key=${name}><${page} engine=${engine} route=${here} /><//>`;
+    <${Header} engine=${engine} pages=${pages} current=${name} />
+    <${Boundary} key=${name}><${page} engine=${engine} route=${here} pages=${pages} /><//>`;
 }
 
-/** @param {{engine: Engine, route: import("./ui/router.js").Route}} props */
-function Later({ engine, route: here }) {
+/** @param {{engine: Engine, route: import("./ui/router.js").Route, pages: ExtraPages}} props */
+function Later({ engine, route: here, pages }) {
   const name = here.path[0];
-  const loaded = usePromise(() => MORE[name].load(), [name]);
+  const loaded = usePromise(() => pages[name].load(), [name]);
   if (loaded === undefined) return html`<main><${Spinner} /></main>`;
   if (loaded instanceof Error) return html`<main class="notice"><h1>This page cannot be loaded</h1><p>${loaded.message}</p></main>`;
   return html`<${loaded.default} engine=${engine} route=${here} />`;
 }
 
-/** @param {{engine: Engine, current: string}} props */
-function Header({ engine, current }) {
-  const links = [{ href: "#/", title: "Play", on: !(current in MORE) }, ...Object.entries(MORE).flatMap(([name, { title, feature }]) => (engine.features[feature] ? [{ href: `#/${name}`, title, on: name === current }] : []))];
+/** @param {{engine: Engine, pages: ExtraPages, current: string}} props */
+function Header({ engine, pages, current }) {
+  const links = [{ href: "#/", title: "Play", on: !(current in pages) }, ...Object.entries(pages).flatMap(([name, { title, feature }]) => (engine.features[feature] ? [{ href: `#/${name}`, title, on: name === current }] : []))];
   const order = ["light", "dark", "wood"];
   const next = order[(order.indexOf(theme()) + 1) % order.length];
   return html`<header class="top">
@@ -77,9 +61,13 @@ function Boundary({ children }) {
   return children;
 }
 
-document.documentElement.dataset.theme = theme();
-const root = /** @type {HTMLElement} */ (document.getElementById("app"));
-openEngine().then(
-  (engine) => render(html`<${App} engine=${engine} />`, root),
-  (error) => render(html`<main class="notice"><h1>Meijin cannot start</h1><p>${error.message}</p></main>`, root),
-);
+/** Show the page. @param {Engine | Promise<Engine>} engine @param {{pages?: ExtraPages}} [options] */
+export async function start(engine, { pages = {} } = {}) {
+  document.documentElement.dataset.theme = theme();
+  const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+  try {
+    render(html`<${App} engine=${await engine} pages=${pages} />`, root);
+  } catch (error) {
+    render(html`<main class="notice"><h1>Meijin cannot start</h1><p>${error instanceof Error ? error.message : String(error)}</p></main>`, root);
+  }
+}

@@ -227,7 +227,13 @@
  * @property {(at: At, question: Question) => Stream} analyse
  * @property {(at: At & {names?: string[], comments?: Record<string, string>}, format: string) => Promise<string>} record
  * @property {(text: string, game?: string) => Promise<RecordText[]>} read
+ * @property {(at: At, format: string) => Promise<Blob>} [picture]  the game as a moving picture
  * @property {Tables} tables
+ * @property {Server} [server]  for pages that need one: arena, training, designer
+ *
+ * @typedef {object} Server
+ * @property {(path: string, body?: any, method?: string) => Promise<any>} ask
+ * @property {(message: any, hear: (reply: any) => void) => () => void} follow  returns what ends it
  */
 
 export const CHANCE = -1;

@@ -1,7 +1,7 @@
 /**
  * An `Engine` behind which stands a server: REST for questions with one answer, one WebSocket for what goes on.
  *
- * @import {Analysis, At, Engine, Features, Notes, Question, SeatInfo, Stream, Table, TableOptions, TableState} from "./engine.js"
+ * @import {Analysis, At, Engine, Features, Notes, Question, SeatInfo, Stream, Table, TableState} from "./engine.js"
  */
 
 import { EngineError } from "./engine.js";
@@ -30,17 +30,11 @@ export async function ask(path, body, method = body === undefined ? "GET" : "POS
   return answer;
 }
 
-/** @returns {Promise<Engine | null>}  null where there is no such server */
+/** @returns {Promise<Engine>} */
 export async function serverEngine() {
   /** @type {Features} */
-  let features;
-  try {
-    features = await ask("features");
-  } catch {
-    return null;
-  }
+  const features = await ask("features");
   const socket = new Socket();
-  let batches = true; // whether the server can answer for a whole line at once
   /** @type {Engine} */
   const engine = {
     features,
@@ -48,29 +42,23 @@ export async function serverEngine() {
     describe: (game) => ask(`description?game=${encodeURIComponent(game)}`),
     agents: (game) => ask(`agents?game=${encodeURIComponent(game)}`),
     look: (at) => ask("look", plain(at)),
-    looks: async (at) => {
-      if (batches) {
-        try {
-          return await ask("looks", plain(at));
-        } catch (error) {
-          if (!(error instanceof EngineError) || error.code !== "unknown") throw error;
-          batches = false;
-        }
-      }
-      const looks = [];
-      for (let n = 0; n <= at.moves.length; n++) looks.push(await ask("look", plain({ ...at, moves: at.moves.slice(0, n) })));
-      return looks;
-    },
+    looks: (at) => ask("looks", plain(at)),
     setup: (game, cells, turn) => ask("setup", { game, cells, turn }),
     analyse: (at, question) => stream(socket, at, question),
-    record: async (at, format) => (await ask("record", { ...at, format })).text,
-    read: async (text, game) => (await ask("read", { text, game: game ?? null })).games,
+    record: async ({ names, ...at }, format) => (await ask("record", { at: plain(at), agents: names ?? [], format })).text,
+    read: async (text) => (await ask("read", { text })).games.map((/** @type {any} */ game) => ({ ...game, position: null, names: game.agents })),
+    picture: async (at, format) => {
+      const response = await fetch("api/picture", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ at: plain(at), format }) });
+      if (!response.ok) throw new EngineError((await response.json().catch(() => null))?.message ?? "The picture could not be made.");
+      return response.blob();
+    },
     tables: {
       create: async (options) => new ServerTable(socket, await ask("tables", options)).begin(),
       open: async (id, key) => new ServerTable(socket, await ask(`tables/${encodeURIComponent(id)}${key ? `?key=${encodeURIComponent(key)}` : ""}`), key).begin(),
       list: () => ask("tables"),
       remove: async (id, key) => void (await ask(`tables/${encodeURIComponent(id)}${key ? `?key=${encodeURIComponent(key)}` : ""}`, undefined, "DELETE")),
     },
+    server: { ask, follow: (message, hear) => follow(socket, message, hear) },
   };
   return engine;
 }
@@ -154,6 +142,23 @@ class Socket {
       });
     });
   }
+}
+
+/**
+ * Be told what goes on until the returned function is called; again after a break.
+ * @param {Socket} socket @param {any} message @param {(reply: any) => void} hear
+ */
+function follow(socket, message, hear) {
+  let id = 0;
+  const send = () => {
+    id = socket.send(message, hear);
+  };
+  socket.again.add(send);
+  send();
+  return () => {
+    socket.again.delete(send);
+    socket.forget(id);
+  };
 }
 
 /** @param {Socket} socket @param {At} at @param {Question} question @returns {Stream} */

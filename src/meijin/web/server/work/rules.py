@@ -159,6 +159,16 @@ def look(ask: Ask) -> dict[str, Any]:
     return found
 
 
+def looks(ask: Ask) -> list[dict[str, Any]]:
+    game, position = game_of(ask.args["game"]), ask.args["position"]
+    state = State(game) if position is None else State.from_position(game, position)
+    found = [look_at(state)]
+    for move in ask.args["moves"]:
+        state.play(move)
+        found.append(look_at(state))
+    return found
+
+
 def advance(state: State, move: int | None, seed: int | None) -> dict[str, Any]:
     """Play a move (None: nothing) and, with a seed, chance after it.
 
@@ -232,4 +242,4 @@ def tree(ask: Ask) -> int:
 
 
 def calls() -> dict[str, Callable[[Ask], Any]]:
-    return {fn.__name__: fn for fn in (list_games, describe, look, play, start, setup, forfeit, tree)}
+    return {fn.__name__: fn for fn in (list_games, describe, look, looks, play, start, setup, forfeit, tree)}

@@ -1,7 +1,7 @@
 /**
  * A board on the page: draws positions and the way from one to the next. What may be clicked is for `hands.js`.
  *
- * @import {Description, Point, Step} from "../engine.js"
+ * @import {Description, Step} from "../engine.js"
  * @import {Motions} from "./motion.js"
  * @import {Place} from "./geometry.js"
  */

@@ -1,7 +1,7 @@
 /**
  * An agent that looks at whatever position is shown, for as long as it is on.
  *
- * @import {Analysis, Limit, Stream} from "../engine.js"
+ * @import {Limit, Stream} from "../engine.js"
  * @import {Session} from "./session.js"
  * @import {Node} from "./tree.js"
  */

@@ -20,8 +20,10 @@ import { settings, theme } from "../ui/settings.js";
  * @property {string} label
  * @property {number | null} move
  *
+ * @typedef {{x: number, y: number, edge: boolean}} Spot
+ *
  * @typedef {object} AreaOptions
- * @property {(choices: Choice[], at: {x: number, y: number} | null) => void} choose  words to offer, at a point of the board in per cent or beside it
+ * @property {(choices: Choice[], at: Spot | null) => void} choose  words to offer, at a point of the board in per cent or beside it
  * @property {() => void} [painted]
  */
 
@@ -43,7 +45,7 @@ export class BoardArea {
     this.hands = new Hands(this.view, {
       play: (move) => void attempt(() => this.#play(move)),
       choose: (choices, cell) => {
-        options.choose(choices, cell === null ? null : this.#spot(cell));
+        options.choose(choices, cell === null ? null : this.#spot(cell, [...(this.hands.picker?.cells ?? [])]));
         this.draw();
       },
       preview: (move) => session.preview(move).catch(() => null),
@@ -121,10 +123,14 @@ export class BoardArea {
     this.hands.offer(legal, look?.turn ?? CHANCE);
   }
 
-  /** @param {number} cell */
-  #spot(cell) {
+  /** Where a choice is offered: at its cell; at the far edge of the board if more cells may be clicked. @param {number} cell @param {number[]} next @returns {Spot} */
+  #spot(cell, next) {
     const { box, cells } = this.view.geometry;
-    return { x: (100 * (cells[cell].x - box.x)) / box.width, y: (100 * (cells[cell].y + cells[cell].reach - box.y)) / box.height };
+    if (next.length) {
+      const middle = this.view.geometry.middle([cell, ...next]).y;
+      return { x: 50, y: middle > box.y + box.height / 2 ? 0 : 100, edge: true };
+    }
+    return { x: (100 * (cells[cell].x - box.x)) / box.width, y: (100 * (cells[cell].y + cells[cell].reach - box.y)) / box.height, edge: false };
   }
 
   /** Show where a line leads; null: the position itself again. @param {number[] | null} line */

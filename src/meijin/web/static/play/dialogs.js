@@ -2,7 +2,6 @@
  * Share, import and export, settings.
  *
  * @import {BoardArea} from "./board_area.js"
- * @import {Session} from "./session.js"
  */
 
 import { download, pngBlob, svgText } from "../board/export.js";
@@ -11,7 +10,7 @@ import { go } from "../ui/router.js";
 import { settings, theme } from "../ui/settings.js";
 import { useState } from "../vendor/preact.js";
 import { gameAddress, tableAddress } from "./open.js";
-import { capital } from "./session.js";
+import { Session, capital } from "./session.js";
 import { moveName } from "./tree.js";
 
 /** @param {string} text */
@@ -60,9 +59,8 @@ export function RecordsDialog({ session, area, onClose }) {
     attempt(async () => {
       const [found] = await engine.read(content, session.game);
       if (!found) throw new Error("There is no game in this text.");
-      const { Session: Made } = await import("./session.js");
       const nodes = found.moves.map((move, i) => ({ parent: i - 1, move, comment: found.comments?.[String(i + 1)] ?? "" }));
-      const made = await Made.study(engine, { game: found.game, position: found.position, notes: { comment: found.comments?.["0"] ?? "", nodes }, ply: nodes.length });
+      const made = await Session.study(engine, { game: found.game, position: found.position, notes: { comment: found.comments?.["0"] ?? "", nodes }, ply: nodes.length });
       onClose();
       go(await gameAddress(made));
     });
@@ -71,7 +69,7 @@ export function RecordsDialog({ session, area, onClose }) {
     <div class="row">
       <${Button} icon="picture" label="PNG" onClick=${() => area && void attempt(async () => download(await pngBlob(area.view), `${name}.png`))} />
       <${Button} icon="picture" label="SVG" onClick=${() => area && download(svgText(area.view), `${name}.svg`)} />
-      ${engine.features.pictures?.includes("gif") && html`<${Button} icon="play" label="Game as GIF" onClick=${() => void attempt(async () => download(await animated(session, end.line), `${name}.gif`))} />`}
+      ${engine.picture && engine.features.pictures?.includes("gif") && html`<${Button} icon="play" label="Game as GIF" onClick=${() => void attempt(async () => download(await /** @type {any} */ (engine).picture(session.place(end), "gif"), `${name}.gif`))} />`}
     </div>
     <h3>Game record</h3>
     <div class="row">
@@ -86,13 +84,6 @@ export function RecordsDialog({ session, area, onClose }) {
         <label class="button plain file"><input type="file" class="unseen" onChange=${async (/** @type {any} */ e) => e.target.files[0] && void read(await e.target.files[0].text())} /><span>Choose a file</span></label>
       </div>`}
   <//>`;
-}
-
-/** @param {Session} session @param {number[]} moves */
-async function animated(session, moves) {
-  const response = await fetch("api/picture", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ game: session.game, position: session.position, moves, format: "gif" }) });
-  if (!response.ok) throw new Error((await response.json().catch(() => null))?.message ?? "The picture could not be made.");
-  return response.blob();
 }
 
 /** @param {{onClose: () => void}} props */

@@ -1,7 +1,7 @@
 /**
  * From an address to a session: a new table, an open one, or a game to look at.
  *
- * @import {AgentInfo, Engine, Notes, SeatInfo, TableOptions} from "../engine.js"
+ * @import {Engine, Notes, SeatInfo, TableOptions} from "../engine.js"
  * @import {Route} from "../ui/router.js"
  */
 

@@ -2,7 +2,7 @@
  * The page on which a game is played and looked into.
  *
  * @import {AgentInfo, Engine} from "../engine.js"
- * @import {Choice} from "./board_area.js"
+ * @import {Choice, Spot} from "./board_area.js"
  * @import {Route} from "../ui/router.js"
  * @import {Session} from "./session.js"
  */
@@ -44,7 +44,7 @@ function Game({ engine, session, agents }) {
   useEvents(session, ["change"]);
   const holder = useRef(/** @type {HTMLElement | null} */ (null));
   const [area, setArea] = useState(/** @type {BoardArea | null} */ (null));
-  const [offer, setOffer] = useState(/** @type {{choices: Choice[], at: {x: number, y: number} | null}} */ ({ choices: [], at: null }));
+  const [offer, setOffer] = useState(/** @type {{choices: Choice[], at: Spot | null}} */ ({ choices: [], at: null }));
   const [tab, setTab] = useState(session.table ? "moves" : "inside");
   const [dialog, setDialog] = useState("");
   const [review] = useState(() => new Review(session));
@@ -69,7 +69,7 @@ function Game({ engine, session, agents }) {
   const shown = offer.at ? [] : offer.choices;
   const worded = description.moves.some(({ path }) => typeof path?.[0] === "string");
   return html`<main class="play ${worded ? "worded" : ""}" id="main" tabindex="-1">
-    <section class="stage" aria-label=${description.title}>
+    <section class="stage" aria-label=${description.title} data-ply=${session.current.ply} data-turn=${session.current.look?.turn}>
       <div class="board-row">
         <${ExpectationBar} session=${session} />
         <div class="board-holder" ref=${holder}>
@@ -153,7 +153,7 @@ function Words({ choices, area, session }) {
   const best = said[0]?.move;
   const arrows = area.hands.directional();
   return html`<div class="words ${arrows ? "arrows" : ""}" role="group" aria-label="Moves without a cell">
-    ${choices.map(({ word, label, move }) => html`<button type="button" class="button plain ${move !== null && move === best && session.opinion ? "best" : ""} w-${word}" onClick=${() => area.hands.pick(word)}>${label}</button>`)}
+    ${choices.map(({ word, label, move }) => html`<button type="button" class="button plain ${move !== null && move === best && session.opinion ? "best" : ""} w-${word}" data-word=${word} onClick=${() => area.hands.pick(word)}>${label}</button>`)}
   </div>`;
 }
 
@@ -161,11 +161,11 @@ function Words({ choices, area, session }) {
 function Choices({ offer, area }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
-    /** @type {HTMLElement | null} */ (ref.current?.querySelector("button"))?.focus({ preventScroll: true });
+    if (!offer.at.edge) /** @type {HTMLElement | null} */ (ref.current?.querySelector("button"))?.focus({ preventScroll: true });
   }, [offer]);
   const at = offer.at;
-  return html`<div class="choices ${at.x > 60 ? "left" : at.x < 40 ? "right" : ""}" ref=${ref} role="group" aria-label="Choose" style=${{ left: `${at.x}%`, top: `${at.y}%` }} onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && area?.hands.cancel()}>
-    ${offer.choices.map(({ word, label }) => html`<button type="button" class="button plain" onClick=${() => area?.hands.pick(word)}>${capital(label)}</button>`)}
+  return html`<div class="choices ${at.edge ? (at.y ? "bottom" : "top") : `${at.x > 60 ? "left" : at.x < 40 ? "right" : ""} ${at.y > 70 ? "above" : ""}`}" ref=${ref} role="group" aria-label="Choose" style=${{ left: `${at.x}%`, top: `${at.y}%` }} onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && area?.hands.cancel()}>
+    ${offer.choices.map(({ word, label }) => html`<button type="button" class="button plain" data-word=${word} onClick=${() => area?.hands.pick(word)}>${capital(label)}</button>`)}
     <button type="button" class="button quiet" onClick=${() => area?.hands.cancel()}>Cancel</button>
   </div>`;
 }
