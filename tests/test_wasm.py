@@ -1,4 +1,4 @@
-"""Games as WebAssembly: what they do in a browser is what they do here. Node runs them; tests/soak/wasm.py tries all."""
+"""Games as WebAssembly do what they do here. Node runs them; tests/soak/wasm.py tries every game."""
 
 from __future__ import annotations
 

@@ -16,11 +16,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from golden import own_games, playthroughs  # noqa: E402
-from wasm_compare import check_all  # noqa: E402
-
-from meijin.core.catalogue import games  # noqa: E402
-from meijin.core.registry import load_file  # noqa: E402
+from golden import own_games, playthroughs
+from meijin.core.catalogue import games
+from meijin.core.registry import load_file
+from wasm_compare import check_all
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -130,6 +130,41 @@ def serve(
 
 
 @app.command(rich_help_panel=PLAY)
+def publish(
+    games: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GAME...]",
+            help="The games; by default those of the loaded files, or all. One game with several "
+            "parameters offers a choice: 'hex(size=7)' 'hex(size=11)'.",
+        ),
+    ] = None,
+    load: Load = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="AGENT", help="Publish this agent too, such as 'mcts(rave=300)'; repeatable."),
+    ] = None,
+    net: Annotated[
+        list[Path] | None,
+        typer.Option("--net", metavar="RUN", help="Publish the newest net of a training run, or a checkpoint."),
+    ] = None,
+    champion: Annotated[
+        bool, typer.Option("--champion/--no-champion", help="Publish the nets that come with Meijin (2 MB each).")
+    ] = True,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="One HTML file, which opens from the disk by a double click.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="PATH", help="The folder, or with --single-file the file.")
+    ] = None,
+) -> None:
+    """Make a page that plays games against the computer without a server, for any static host."""
+    from meijin.cli import publish as command
+
+    command.publish(games or [], load or [], agent or [], net or [], champion, single_file, out)
+
+
+@app.command(rich_help_panel=PLAY)
 def match(
     game: GameName,
     agents: Annotated[

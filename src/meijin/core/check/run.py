@@ -81,9 +81,9 @@ def check_game(
     """Try every law on a game and describe its play; the first broken law raises a RuleError with a remedy.
 
     `games` scales the work; long games are interpreted less often. `gpu`: compare with a GPU if there is one (None),
-    always (True: without one it is an error), or never (False). `browser`: the same for WebAssembly, which needs a linker
-    and Node.js, and takes seconds to compile. `timeout`: seconds after which one call of a rule, or of a compiled loop of
-    rules, counts as hanging. `progress` is called with the name of each law before it is tried.
+    always (True: without one it is an error), or never (False). `browser`: the same for WebAssembly, which needs a
+    linker and Node.js, and takes seconds to compile. `timeout`: seconds after which one call of a rule, or of a
+    compiled loop of rules, counts as hanging. `progress` is called with the name of each law before it is tried.
     """
     if games < 1:
         raise BadParameter(f"games={games} must be at least 1")

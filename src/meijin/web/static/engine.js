@@ -77,6 +77,7 @@
  * @property {Parameter[]} parameters
  * @property {string | null} unfit  why it cannot play the game; null when it can
  * @property {string} example  an expression that works, such as "mcts(seconds=1)"
+ * @property {{name: string, about: string}} [level]  it is offered as a level of this name
  *
  * @typedef {{game: string, position?: string | null, moves: number[]}} At  a position, as the moves that lead to it
  *
@@ -227,6 +228,7 @@
  * @property {(at: At, question: Question) => Stream} analyse
  * @property {(at: At & {names?: string[], comments?: Record<string, string>}, format: string) => Promise<string>} record
  * @property {(text: string, game?: string) => Promise<RecordText[]>} read
+ * @property {() => Promise<Record<string, number[]>>} [samples]  a line for each game's picture; without it, samples.json has them
  * @property {(at: At, format: string) => Promise<Blob>} [picture]  the game as a moving picture
  * @property {Tables} tables
  * @property {Server} [server]  for pages that need one: arena, training, designer

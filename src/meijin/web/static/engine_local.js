@@ -3,7 +3,7 @@
  * The engine that needs no server: rules in the page, agents in workers, tables in the page's storage.
  *
  * What can be played is a folder that `meijin publish` writes, or the same files inside one page:
- * index.json lists the games, each set of parameters has a JSON file of its own (see meijin/web/publish.py).
+ * index.json lists the games, each set of parameters has a JSON file of its own (see meijin/web/wasm/bundle.py).
  *
  * @import {AgentInfo, Analysis, At, Description, Engine, GameSummary, Limit, Question, Stream} from "./engine.js"
  * @import {Facts, Task} from "./worker_search.js"
@@ -24,7 +24,7 @@
  * @property {(AgentInfo & LocalAgent)[]} agents
  *
  * @typedef {{id: string, params: Record<string, any>, file: string}} GameSet
- * @typedef {{version: number, games: (GameSummary & {sets: GameSet[]})[]}} Index
+ * @typedef {{version: number, games: (GameSummary & {sets: GameSet[]})[], samples?: Record<string, number[]>}} Index
  * @typedef {{json(name: string): Promise<any>, bytes(name: string): Promise<ArrayBuffer>, worker(): Worker}} Files
  */
 
@@ -40,8 +40,8 @@ import { merged } from "./worker_search.js";
 const SURE = 0.95, ENOUGH = 200; // as in meijin.core.agent: when to resign
 const MOST_THREADS = 4;
 
-/** Files of a folder next to the page. @param {string} base @returns {Files} */
-export function folder(base) {
+/** Files of a folder next to the page. @param {string} base @param {() => Worker} worker @returns {Files} */
+export function folder(base, worker) {
   const get = async (/** @type {string} */ name) => {
     /** @type {Response} */
     let response;
@@ -56,7 +56,20 @@ export function folder(base) {
   return {
     json: async (name) => (await get(name)).json(),
     bytes: async (name) => (await get(name)).arrayBuffer(),
-    worker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+    worker,
+  };
+}
+
+/** Files inside the page, in the element of that name; the worker's script is in another. @param {string} id @returns {Files} */
+export function embedded(id) {
+  const text = (/** @type {string} */ name) => document.getElementById(name)?.textContent ?? "";
+  /** @type {Record<string, any>} */
+  const files = JSON.parse(text(id));
+  let script = "";
+  return {
+    json: async (name) => files[name],
+    bytes: async (name) => Uint8Array.from(atob(files[name]), (c) => c.charCodeAt(0)).buffer,
+    worker: () => new Worker((script ||= URL.createObjectURL(new Blob([text("meijin-worker")], { type: "text/javascript" })))),
   };
 }
 
@@ -111,6 +124,7 @@ export async function localEngine(files) {
       return { position, look: rules.look(position, []) };
     },
     analyse: (at, question) => analyse(open(at.game), at, question),
+    samples: async () => index.samples ?? {},
     ...localRecords(open),
     tables: localTables(open, analyse),
   };

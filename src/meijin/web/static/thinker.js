@@ -9,6 +9,7 @@
 import { EngineError } from "./engine.js";
 import { serve } from "./worker.js";
 
+let allowed = true; // whether this page may have workers
 const PATIENCE = 100; // milliseconds that a worker has to end by itself when it is told to
 
 export class Thinker {
@@ -17,7 +18,7 @@ export class Thinker {
     this.makeWorker = makeWorker;
     this.opening = opening;
     this.last = 0;
-    /** @type {{id: number, hear: (analysis: Analysis) => void, done: () => void, fail: (error: Error) => void} | null} */
+    /** @type {{id: number, task: Task, hear: (analysis: Analysis) => void, done: () => void, fail: (error: Error) => void} | null} */
     this.task = null;
     /** @type {any} */
     this.port = null;
@@ -28,14 +29,34 @@ export class Thinker {
 
   #open() {
     try {
+      if (!allowed) throw new Error("no workers here");
       this.port = this.makeWorker();
     } catch { // such as in a frame that may not have any
-      const { port1, port2 } = new MessageChannel();
-      serve(port1);
-      this.port = port2;
+      this.#openHere();
+      return;
     }
+    let heard = false;
+    this.port.onmessage = (/** @type {{data: any}} */ { data }) => {
+      heard = true;
+      this.#hear(data);
+    };
+    this.port.onerror = (/** @type {ErrorEvent} */ event) => {
+      event.preventDefault();
+      if (heard || !this.task) return this.#hear({ error: event.message || "the worker could not be started" });
+      allowed = false; // some pages say so only now
+      this.close();
+      this.#openHere();
+      this.port.postMessage({ type: "think", id: this.task.id, task: this.task.task });
+    };
+    this.port.postMessage({ type: "open", ...this.opening });
+  }
+
+  /** Search in the page. */
+  #openHere() {
+    const { port1, port2 } = new MessageChannel();
+    serve(port1);
+    this.port = port2;
     this.port.onmessage = (/** @type {{data: any}} */ { data }) => this.#hear(data);
-    this.port.onerror = (/** @type {ErrorEvent} */ event) => this.#hear({ error: event.message || "the worker could not be started" });
     this.port.postMessage({ type: "open", ...this.opening });
   }
 
@@ -60,7 +81,7 @@ export class Thinker {
     if (id !== this.last) return; // stopped before it began
     if (!this.port) this.#open();
     await new Promise((resolve, reject) => {
-      this.task = { id, hear, done: () => resolve(undefined), fail: reject };
+      this.task = { id, task, hear, done: () => resolve(undefined), fail: reject };
       this.port.postMessage({ type: "think", id, task });
     }).finally(() => (this.task = null));
   }

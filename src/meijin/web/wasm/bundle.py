@@ -30,6 +30,7 @@ from meijin.search.mcts.selection import Options
 from meijin.web.server.work.permits import _parameter
 from meijin.web.wasm import parts
 from meijin.web.wasm.nets import net_file
+from meijin.web.wasm.script import STATIC
 
 VERSION = 1
 #: Who plays where nobody says otherwise, as far as they fit the game.
@@ -91,8 +92,15 @@ def bundle(
         summary = registry.get(name).summary if name in registry.names() else first.help.split("\n")[0]
         about = {"name": name, "title": first.title, "summary": summary, "seats": first.seats, "chance": first.chance}
         index.append({**about, "sets": found})
-    files["index.json"] = json.dumps({"version": VERSION, "games": index}, separators=(",", ":")).encode()
+    whole = {"version": VERSION, "games": index, "samples": _samples(by_name)}
+    files["index.json"] = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
     return Bundle(files)
+
+
+def _samples(names: Iterable[str]) -> dict[str, list[int]]:
+    """The lines that the pictures of games show, as far as there are any."""
+    known = json.loads((STATIC / "samples.json").read_text(encoding="utf-8"))
+    return {name: known[name] for name in names if name in known}
 
 
 def _put(files: dict[str, bytes], game: Game, kind: str, data: bytes) -> str:
@@ -147,6 +155,11 @@ def game_files(
     }, files
 
 
+def _net_words(agent: Agent) -> str:
+    seconds, simulations = agent.limit.seconds, agent.limit.simulations
+    return f"a trained net, {simulations} simulations" if simulations else f"a trained net, {seconds:g} s"
+
+
 def check_memory(game: Game, module: Module) -> None:
     need = module.memory + (TREES if "mcts.tree.nodes" in module.manifest["arrays"] else 0)
     if need > MOST_MEMORY:
@@ -194,6 +207,7 @@ class _Sitters:
                 "limit": {m: getattr(agent.limit, m) for m in agent.measures if getattr(agent.limit, m) is not None},
                 "options": options,
                 "net": net,
+                **({"level": {"name": "Net", "about": _net_words(agent)}} if call.name == "zero" else {}),
             }
         )
 

@@ -97,7 +97,7 @@ class SamplePlayer {
 
   async load() {
     try {
-      samples ??= fetch("samples.json").then((response) => (response.ok ? response.json() : {}), () => ({}));
+      samples ??= this.engine.samples?.() ?? fetch("samples.json").then((response) => (response.ok ? response.json() : {}), () => ({}));
       const [description, lines] = await Promise.all([this.engine.describe(this.name), samples]);
       this.description = description;
       this.moves = lines[this.name] ?? [];

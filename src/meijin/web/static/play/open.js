@@ -28,7 +28,7 @@ export async function openSession(engine, { path, query }) {
   const seats = description.seats.map((_, seat) => /** @type {SeatInfo} */ (seat === 0 ? { kind: "person" } : { kind: "agent", agent: opponent(agents) }));
   const session = await begin(engine, { game: what, seats });
   go(tableAddress(session), true);
-  return session;
+  return new Promise(() => {}); // the page of the new address takes it from here
 }
 
 /** Begin a game and remember it for its address. @param {Engine} engine @param {TableOptions} options */

@@ -25,6 +25,7 @@ export function levels(agents) {
   }
   if (fits("champion")) found.push({ name: "Champion", agent: "champion(simulations=200)", about: "the strongest trained net" });
   else if (fits("alphabeta")) found.push({ name: "Deep", agent: "alphabeta(seconds=2)", about: "alpha-beta, two seconds" });
+  for (const { level, example, unfit } of agents) if (level && unfit === null) found.push({ ...level, agent: example });
   return found;
 }
 
