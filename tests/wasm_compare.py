@@ -1,4 +1,4 @@
-"""Kernels run here and by Node on equal arrays: what `test_wasm` and the soak compare."""
+"""Kernels run here and as WebAssembly on equal arrays: what `test_wasm` and the soak compare."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from meijin.search.mcts.tree import SearchTree
 from meijin.web.wasm import parts
 
 C = 1.4142135623730951
+
+#: What runs modules; the soak has Chromium do it too.
+run = node.call
 
 
 ALL = ("mcts", "alphabeta", "maxn", "forest")
@@ -61,7 +64,7 @@ def same(one: Any, other: Any) -> bool:
 def both(module: Module, name: str, kernel: Function, here: Any, there: Any) -> tuple[Any, float]:
     """Run a kernel here and there; returns both results, whose arrays are compared by `same`."""
     mine = kernel(*here)
-    ((theirs, _),) = node.call(module, name, *there)
+    ((theirs, _),) = run(module, name, *there)
     return mine, theirs
 
 
@@ -78,7 +81,7 @@ def check_perft(module: Module, game: Game, most: int) -> int:
     while depth < 8 and count < most:
         depth += 1
         count = game.kernel(kernels.perft)(*perft_arguments(game, depth))
-    ((found, _),) = node.call(module, "perft", *perft_arguments(game, depth))
+    ((found, _),) = run(module, "perft", *perft_arguments(game, depth))
     assert int(found) == count
     return int(count)
 
@@ -163,7 +166,7 @@ def check_forest(module: Module, game: Game, steps_taken: int) -> None:
     step = game.kernel(steps.on_cpu(steps.step_with(False, False)))
     for _ in range(steps_taken):
         step(here, 0, 1)
-    node.call(module, "forest.step", there, 0, 1, repeats=steps_taken)
+    run(module, "forest.step", there, 0, 1, repeats=steps_taken)
     assert here.info.tolist() == there.info.tolist(), "counts differ"
     assert here.info[0, layout.NODES] > 1
     for name in ("visits", "move", "child", "proven"):
@@ -177,7 +180,7 @@ def check_planes(module: Module, game: Game) -> None:
     states[0] = opened(game).record
     here, there = (np.zeros((game.num_planes or 0, len(game.board.cells)), np.float32) for _ in range(2))
     game.kernel(kernels.planes)(states, 0, here)
-    node.call(module, "planes", states, 0, there)
+    run(module, "planes", states, 0, there)
     assert here.tobytes() == there.tobytes()
 
 

@@ -1,10 +1,10 @@
-"""Every game as WebAssembly, against the CPU: random games, perft, and searches by Node and by Chromium.
+"""Every game as WebAssembly, against the CPU: random games, perft, and searches, by Node or by Chromium.
 
     python tests/soak/wasm.py [EXPRESSION ...] [--games 1000] [--chromium]
 
 For every game, its parameter sets of the golden playthroughs and the examples: the records that random games leave, the
-counts of perft, and the whole tree of a Monte Carlo search must be equal byte for byte; alpha-beta and maxn must find
-the same values and lines. With --chromium random games and perft run there too (it needs Playwright).
+counts of perft, and the whole tree of a Monte Carlo search must be equal byte for byte; alpha-beta, maxn and the search
+with nets must find the same values and lines. --chromium has Chromium run all of that (it needs Playwright).
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the helpers of the tests
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+import wasm_compare
 from golden import own_games, playthroughs
 from meijin.core.catalogue import games
 from meijin.core.registry import load_file
-from wasm_compare import check_all
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -39,17 +41,16 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=10_000)
     parser.add_argument("--chromium", action="store_true")
     options = parser.parse_args()
-    for expression in options.expressions or expressions():
-        began = time.perf_counter()
-        module = check_all(expression, options.games, options.counted, options.simulations)
-        note = ""
+    with ExitStack() as stack:
         if options.chromium:
-            from chromium import check_in_chromium
+            from chromium import chromium
 
-            check_in_chromium(module, expression, options.games)
-            note = ", and in Chromium"
-        seconds = time.perf_counter() - began
-        print(f"{expression}: equal{note}; {len(module.code):,} bytes, {seconds:.0f} s", flush=True)
+            wasm_compare.run = stack.enter_context(chromium()).call
+        for expression in options.expressions or expressions():
+            began = time.perf_counter()
+            module = wasm_compare.check_all(expression, options.games, options.counted, options.simulations)
+            seconds = time.perf_counter() - began
+            print(f"{expression}: equal; {len(module.code):,} bytes, {seconds:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
