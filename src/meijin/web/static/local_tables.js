@@ -30,9 +30,10 @@ import { stream } from "./worker_search.js";
 
 const PREFIX = "meijin-table-", MOST_TABLES = 200;
 
-/** The page's storage; in a frame that has none, a map that is forgotten with it. */
+/** The page's storage; in a notebook, and in a frame that has none, a map that is forgotten with it. */
 const store = (() => {
   try {
+    if (document.documentElement.dataset.compact !== undefined) throw new Error("not here");
     localStorage.setItem("meijin-test", "");
     localStorage.removeItem("meijin-test");
     return localStorage;

@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from meijin.core.atomic import write_file
 from meijin.core.errors import MeijinError
@@ -37,12 +38,31 @@ const only = {only};
 if (only && !location.hash) go(address("play", only), true);
 void start(localEngine({files}({given})));
 """
+_START_AT_TABLE = """
+import {{ start }} from "./app.js";
+import {{ embedded, localEngine }} from "./engine_local.js";
+import {{ address, go }} from "./ui/router.js";
+const opened = localEngine(embedded("meijin-files")).then(async (engine) => {{
+  const table = await engine.tables.create({table});
+  go(address("table", table.id), true);
+  return engine;
+}});
+void start(opened);
+"""
+COMPACT = "\n.top { display: none; }\nhtml, body { background: none; }\n"
 _WORKER_OF_FOLDER = '"games/", () => new Worker({worker})'
 _REGISTER = """
 if ("serviceWorker" in navigator && isSecureContext) {
   addEventListener("load", () => navigator.serviceWorker.register("sw.js").catch(() => {}));
 }
 """
+
+
+@dataclass(frozen=True)
+class Start:
+    """A single page that begins at a table of its own, without the page's header; for notebooks."""
+
+    table: dict[str, Any]  # what `tables.create` of the page's engine takes
 
 
 @dataclass(frozen=True)
@@ -62,11 +82,10 @@ def site(
     usual: Sequence[str] = USUAL,
     *,
     single_file: bool = False,
-    compact: bool = False,
-    line: str = "",
+    start: Start | None = None,
     progress: Callable[[str], None] = lambda game: None,
 ) -> Site:
-    """The page with these games. `compact`: without the page's header. `line`: the address to begin at."""
+    """The page with these games; `start` is for single files only."""
     if why := missing():
         raise MeijinError(f"games cannot be compiled for browsers: {why}")
     if not games:
@@ -76,7 +95,7 @@ def site(
     title = games[0].title if len(names) == 1 else "Meijin"
     only = json.dumps(names[0] if len(names) == 1 else None)
     if single_file:
-        return Site({"index.html": _single(found, title, only, compact, line)})
+        return Site({"index.html": _single(found, title, only, start)})
     return _folder(found, title, only, games)
 
 
@@ -123,17 +142,23 @@ def _folder(found: Bundle, title: str, only: str, games: Sequence[Game]) -> Site
     return Site(files)
 
 
-def _single(found: Bundle, title: str, only: str, compact: bool, line: str) -> bytes:
+def _single(found: Bundle, title: str, only: str, start: Start | None) -> bytes:
     """Everything in one page: games as base64, fonts in the style sheet."""
 
     def font(match: re.Match[str]) -> str:
         data = base64.b64encode((STATIC / "fonts" / match[1]).read_bytes()).decode()
         return f'url("data:font/woff2;base64,{data}")'
 
-    style = re.sub(r'url\("\.\./fonts/([^"]+)"\)', font, _styles())
+    styles = _styles()
+    if start:  # the notebook's own fonts will do
+        styles = re.sub(r"@font-face\s*\{[^}]*\}\n*", "", styles) + COMPACT
+    style = re.sub(r'url\("\.\./fonts/([^"]+)"\)', font, styles)
     icon = base64.b64encode((STATIC / "icon.svg").read_bytes()).decode()
-    begin = f'import {{ go as _go }} from "./ui/router.js";\nif (!location.hash) _go({json.dumps(line)}, true);\n'
-    script = joined((begin if line else "") + _START.format(files="embedded", only=only, given='"meijin-files"'))
+    main = (
+        _START_AT_TABLE.format(table=json.dumps(start.table))
+        if start
+        else _START.format(files="embedded", only=only, given='"meijin-files"')
+    )
     files = {
         name: json.loads(data) if name.endswith(".json") else base64.b64encode(data).decode()
         for name, data in found.files.items()
@@ -144,9 +169,9 @@ def _single(found: Bundle, title: str, only: str, compact: bool, line: str) -> b
     )
     head = (
         f'<link rel="icon" href="data:image/svg+xml;base64,{icon}" /><style>{style}</style>'
-        f'<script type="module">{_inside_script(script)}</script>'
+        f'<script type="module">{_inside_script(joined(main))}</script>'
     )
-    return _page(title, head, body, (), compact).encode()
+    return _page(title, head, body, (), compact=start is not None).encode()
 
 
 def _inside_script(text: str) -> str:
