@@ -72,8 +72,12 @@ def bundle(
 ) -> Bundle:
     """Everything that is needed to play these games; the same game with several parameters is one with a choice.
 
-    Every one of `agents` must fit a game; those of `usual` are added where they do.
+    Each of `agents` plays the games that it fits, and must fit one; those of `usual` may fit none.
     """
+    fitting = {game.id: _fitting(agents, game) for game in games}
+    for expression in agents:
+        if not any(expression in found for found in fitting.values()):
+            build(expression, games[0])  # says why not
     files: dict[str, bytes] = {}
     by_name: dict[str, list[Game]] = {}
     for game in games:
@@ -84,7 +88,7 @@ def bundle(
         first, found = sets[0], []
         for game in sets:
             progress(game.id)
-            file, own = game_files(game, agents, usual)
+            file, own = game_files(game, fitting[game.id], usual)
             file["description"]["parameters"] = _choices(game, sets)
             files |= own
             data = json.dumps(file, separators=(",", ":"), ensure_ascii=False).encode()
@@ -95,6 +99,10 @@ def bundle(
     whole = {"version": VERSION, "games": index, "samples": _samples(by_name)}
     files["index.json"] = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
     return Bundle(files)
+
+
+def _fitting(expressions: Iterable[str], game: Game) -> list[str]:
+    return [expression for expression in expressions if build(expression).unfit(game) is None]
 
 
 def _samples(names: Iterable[str]) -> dict[str, list[int]]:
@@ -139,10 +147,9 @@ def game_files(
     sitters = _Sitters(b, game, files)
     for expression in agents:
         sitters.add(expression)
-    for expression in usual:
-        if parse(expression).name not in sitters.names and not (
-            build(expression).unfit(game) or (expression.startswith("maxn") and "alphabeta" in sitters.names)
-        ):
+    for expression in _fitting(usual, game):
+        name = parse(expression).name
+        if name not in sitters.names and not (name == "maxn" and "alphabeta" in sitters.names):
             sitters.add(expression)
     module = b.build()
     check_memory(game, module)
