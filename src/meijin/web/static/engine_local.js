@@ -28,7 +28,7 @@
  * @typedef {{json(name: string): Promise<any>, bytes(name: string): Promise<ArrayBuffer>, worker(): Worker}} Files
  */
 
-import { CHANCE, EngineError, OVER } from "./engine.js";
+import { EngineError, OVER } from "./engine.js";
 import { atOnce } from "./local_agents.js";
 import { localTables } from "./local_tables.js";
 import { localRecords } from "./local_records.js";

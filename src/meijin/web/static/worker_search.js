@@ -338,8 +338,6 @@ export class AlphaBeta {
 
 // ---- full-width search ----
 
-const ROOM = 2; // why maxn stopped: a line had more plies than there was room for
-
 export class MaxN {
   /** @param {WasmModule} module @param {Facts} facts */
   constructor(module, facts) {
