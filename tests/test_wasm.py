@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from meijin.core import wasm
 from meijin.core.catalogue import make
 from meijin.core.check import check_game
 from meijin.core.errors import MeijinError
 from meijin.core.state import State
 from meijin.core.wasm import link, node
+from meijin.core.wasm.module import Module
 from meijin.search.mcts import MCTS
 from meijin.web.wasm.bundle import Bundle, bundle
 from wasm_compare import check_all
@@ -202,7 +202,7 @@ def test_a_rule_that_fails_says_so_in_the_page(tmp_path: Path) -> None:
 
 def test_without_a_linker_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "linker", lambda: None)
-    assert "pip install" in str(wasm.missing())
+    assert "pip install" in str(link.missing())
     with pytest.raises(MeijinError, match="ziglang"):
         link.link(b"", [])
 
@@ -211,6 +211,6 @@ def test_a_game_too_large_for_phones_is_refused() -> None:
     from meijin.web.wasm import bundle as making
 
     game = make("tic_tac_toe")
-    module = wasm.Module(b"\0asm\1\0\0\0", {"arrays": {"states": {"size": 300 << 20}}, "functions": {}})
+    module = Module(b"\0asm\1\0\0\0", {"arrays": {"states": {"size": 300 << 20}}, "functions": {}})
     with pytest.raises(MeijinError, match=r"tic_tac_toe would need 300 MB in a browser, more than the 256 MB"):
         making.check_memory(game, module)

@@ -13,8 +13,8 @@ from meijin.core.compile import Function
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.core.wasm import Builder, Module, node
-from meijin.core.wasm.module import leaves
+from meijin.core.wasm import node
+from meijin.core.wasm.module import Builder, Module, leaves
 from meijin.core.wasm.trial import add_trial, perft_arguments, walk_arguments
 from meijin.search import maxn, pvs
 from meijin.search.alphabeta import AlphaBeta

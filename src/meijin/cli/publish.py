@@ -24,7 +24,7 @@ def publish(
     single_file: bool,
     folder: Path | None,
 ) -> None:
-    from meijin.core.wasm import missing
+    from meijin.core.wasm.link import missing
     from meijin.web.wasm.bundle import USUAL
     from meijin.web.wasm.publish import site, write, write_single
 

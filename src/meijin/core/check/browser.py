@@ -19,10 +19,9 @@ SAME = (
 
 def missing() -> str | None:
     """Why modules cannot be made and run here; None when they can."""
-    from meijin.core import wasm
-    from meijin.core.wasm import node
+    from meijin.core.wasm import link, node
 
-    return wasm.missing() or node.missing()
+    return link.missing() or node.missing()
 
 
 def browser_equals_cpu(evidence: Evidence) -> Tried:

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from meijin import __version__
+from meijin.core.wasm.link import missing
 from meijin.web.server import arena, training
 from meijin.web.server.analyses import Analyses
 from meijin.web.server.catalogue import Catalogue
@@ -105,6 +106,7 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "arena": full,
         "training": full and find_spec("torch") is not None,
         "designer": full and bool(settings.load),
+        "modules": full and missing() is None,
         "access": "full" if full else "guest",
         "cores": settings.cores,
         "limits": {"seconds": limits.think_seconds, "analyses": limits.analyses_each, "body": limits.body},

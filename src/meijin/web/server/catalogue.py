@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from meijin.web.server.lanes import Lanes
+from meijin.web.server.lanes import PATIENCE, Lanes
 
 MOST = 300  # answers
+COMPILING = 600.0  # seconds that a game may take to become WebAssembly
 
 
 class Catalogue:
@@ -34,6 +35,10 @@ class Catalogue:
     async def agents(self, game: str) -> bytes:
         return await self._ask("list_agents", game)
 
+    async def module(self, game: str) -> bytes:
+        """Compiling takes a while; it happens where nobody waits for a move."""
+        return await self._ask("module", game)
+
     async def _ask(self, call: str, game: str) -> bytes:
         """The answer as JSON; those who ask at the same time share one."""
         key = call, game
@@ -45,5 +50,7 @@ class Catalogue:
         return await asyncio.shield(known)
 
     async def _fetch(self, call: str, game: str) -> bytes:
-        found: Any = await self._lanes.chores.call(call, {"game": game})
+        slow = call == "module"
+        lane, patience = (self._lanes.analysis, COMPILING) if slow else (self._lanes.chores, PATIENCE)
+        found: Any = await lane.call(call, {"game": game}, patience=patience)
         return found if isinstance(found, bytes) else msgspec.json.encode(found)

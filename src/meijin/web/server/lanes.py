@@ -286,7 +286,11 @@ class Lanes:
 
     def rules(self, game: str) -> Lane:
         """The lane that answers for a game."""
-        return self._own if game.partition("(")[0].strip() in self.names else self._rules
+        return self._own if self.changes(game) else self._rules
+
+    def changes(self, game: str) -> bool:
+        """Whether a game is one of the server's own files, which may be edited at any time."""
+        return game.partition("(")[0].strip() in self.names
 
     @property
     def _all(self) -> tuple[Lane, ...]:

@@ -86,6 +86,16 @@ async def setup(request: Request, given: schema.SetupIn) -> Any:
     return answer(await api(request).lanes.rules(given.game).call("setup", given.model_dump()))
 
 
+@router.get("/module", responses=PROBLEMS, tags=["games"])
+async def module(request: Request, game: Game) -> Any:
+    """A game as WebAssembly, where `features.modules` says so; the first time it is compiled, which takes seconds."""
+    full(request)
+    await _tables(request).expect_game(game, True)
+    if not api(request).features(True)["modules"] or api(request).lanes.changes(game):
+        raise Refusal("refused", "this game is not compiled for pages; the server looks and searches")
+    return answer(await api(request).catalogue.module(game))
+
+
 # ---- records and pictures ----
 
 

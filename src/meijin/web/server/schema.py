@@ -69,6 +69,7 @@ class Features(Out):
     arena: bool
     training: bool
     designer: bool = Field(description="Whether files of rules are watched.")
+    modules: bool = Field(description="Whether games can be compiled for the page's own engine.")
     access: Literal["full", "guest"] = Field(description="Guests may use the tables they have a key for, and look.")
     cores: int
     limits: dict[str, float] = Field(description="What one client may ask for.")

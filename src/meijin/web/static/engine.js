@@ -213,6 +213,7 @@
  * @property {boolean} [arena]
  * @property {boolean} [training]
  * @property {boolean} [designer]
+ * @property {boolean} [modules]  games come as WebAssembly too, for the page's own engine
  * @property {string[]} [pictures]  formats of pictures, "gif" among them where a game can be one
  * @property {string} [access]  "full" or "guest"
  * @property {Record<string, number>} [limits]

@@ -68,7 +68,7 @@ export function embedded(id) {
   let script = "";
   return {
     json: async (name) => files[name],
-    bytes: async (name) => Uint8Array.from(atob(files[name]), (c) => c.charCodeAt(0)).buffer,
+    bytes: async (name) => decoded(files[name]),
     worker: () => new Worker((script ||= URL.createObjectURL(new Blob([text("meijin-worker")], { type: "text/javascript" })))),
   };
 }
@@ -137,6 +137,17 @@ async function load(files, set) {
   const file = await files.json(set.file);
   const code = await WebAssembly.compile(await files.bytes(file.code));
   return new LoadedGame(files, file, code);
+}
+
+/** A game whose file holds its code, as base64. @param {GameFile} file @param {() => Worker} worker @returns {Promise<LoadedGame>} */
+export async function embeddedGame(file, worker) {
+  const files = { json: async () => null, bytes: async () => new ArrayBuffer(0), worker };
+  return new LoadedGame(files, file, await WebAssembly.compile(decoded(file.code)));
+}
+
+/** @param {string} text  base64 */
+function decoded(text) {
+  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
 }
 
 export class LoadedGame {
@@ -245,8 +256,8 @@ function threads(agent, given) {
   return given.seed != null ? 1 : Math.max(1, Math.min(MOST_THREADS, (globalThis.navigator?.hardwareConcurrency ?? 2) - 1));
 }
 
-/** @param {Promise<LoadedGame>} opening @param {At} at @param {Question & {act?: boolean, home?: string}} question @returns {Stream} */
-function analyse(opening, at, question) {
+/** An analysis by an agent of the game. @param {Promise<LoadedGame>} opening @param {At} at @param {Question & {act?: boolean, home?: string}} question @returns {Stream} */
+export function analyse(opening, at, question) {
   /** @type {Analysis | null} */
   let newest = null;
   let over = false;

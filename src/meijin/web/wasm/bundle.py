@@ -21,8 +21,8 @@ from meijin.core.catalogue import games as registry
 from meijin.core.errors import MeijinError
 from meijin.core.expression import parse
 from meijin.core.game import Game
-from meijin.core.wasm import Builder, Module
 from meijin.core.wasm.link import MOST_MEMORY
+from meijin.core.wasm.module import Builder, Module
 from meijin.search.alphabeta import AlphaBeta
 from meijin.search.maxn import MaxN
 from meijin.search.mcts import MCTS

@@ -15,7 +15,7 @@ from meijin.core import kernels
 from meijin.core.compile import Function
 from meijin.core.game import Game
 from meijin.core.rng import streams
-from meijin.core.wasm import Builder
+from meijin.core.wasm.module import Builder
 from meijin.learning.nets import forward
 from meijin.search import maxn, pvs
 from meijin.search.alphabeta import MAX_DEPTH, AlphaBeta

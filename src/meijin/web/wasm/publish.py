@@ -21,7 +21,7 @@ from typing import Any
 from meijin.core.atomic import write_file
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
-from meijin.core.wasm import missing
+from meijin.core.wasm.link import missing
 from meijin.web.wasm.bundle import USUAL, Bundle, bundle
 from meijin.web.wasm.script import STATIC, joined, module
 

@@ -130,7 +130,7 @@ def main() -> None:
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
-    from meijin.web.server.work import arena, designing, permits, pictures, records, rules, thinking, training
+    from meijin.web.server.work import arena, designing, modules, permits, pictures, records, rules, thinking, training
 
     games.check = rules.check_parameters
 
@@ -149,7 +149,7 @@ def main() -> None:
     rights = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
     calls = {**thinking.calls(rights), **training.Training(setup["runs"], rights).calls()}
     calls |= arena.Arena(setup["data"], rights, setup["cores"]).calls()
-    for module in (rules, records, pictures, designing):
+    for module in (rules, records, pictures, designing, modules):
         calls |= module.calls()
     try:
         Worker(source, target, calls).run()
