@@ -1,6 +1,6 @@
 """Every game as WebAssembly, against the CPU: random games, perft, and searches, by Node or by Chromium.
 
-    python tests/soak/wasm.py [EXPRESSION ...] [--games 1000] [--chromium]
+    python tests/soak/wasm.py [EXPRESSION ...] [--games 1000] [--searches mcts forest] [--chromium]
 
 For every game, its parameter sets of the golden playthroughs and the examples: the records that random games leave, the
 counts of perft, and the whole tree of a Monte Carlo search must be equal byte for byte; alpha-beta, maxn and the search
@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=1000)
     parser.add_argument("--counted", type=int, default=1_000_000, help="positions that perft counts, about")
     parser.add_argument("--simulations", type=int, default=10_000)
+    parser.add_argument("--searches", nargs="*", default=wasm_compare.ALL, choices=wasm_compare.ALL)
     parser.add_argument("--chromium", action="store_true")
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -48,7 +49,9 @@ def main() -> None:
             wasm_compare.run = stack.enter_context(chromium()).call
         for expression in options.expressions or expressions():
             began = time.perf_counter()
-            module = wasm_compare.check_all(expression, options.games, options.counted, options.simulations)
+            module = wasm_compare.check_all(
+                expression, options.games, options.counted, options.simulations, options.searches
+            )
             seconds = time.perf_counter() - began
             print(f"{expression}: equal; {len(module.code):,} bytes, {seconds:.0f} s", flush=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hands import Visitor
+
 from serving import Server
 
 
@@ -14,7 +15,11 @@ def test_the_page_searches_and_shows_moves_itself(server: Server, visit: Callabl
     asked: list[str] = []
     table = server.post("tables", game="tic_tac_toe", seats=[{"kind": "person"}, {"kind": "person"}])
     visitor = visit()
-    visitor.page.on("websocket", lambda socket: socket.on("framesent", lambda sent: asked.append(sent)))
+
+    def hear(sent: str) -> None:
+        asked.append(sent)
+
+    visitor.page.on("websocket", lambda socket: socket.on("framesent", hear))
     with visitor.page.expect_response("**/api/module*"):
         visitor.at_table(table)
     visitor.page.on("request", lambda request: asked.append(request.url))

@@ -1,0 +1,190 @@
+"""WebAssembly in Chromium against native code: random moves, MCTS playouts, and the search with the champions' nets.
+
+    python benchmarks/wasm.py
+    python benchmarks/wasm.py connect_four go --seconds 1 --rounds 9
+
+One thread each, in turns in the same run; figures are medians. A search has a new tree each time. The page's own
+drivers run the searches, in the page itself. It needs Playwright and Chromium. --sizes prints what a visitor downloads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import gzip
+import itertools
+import statistics
+import time
+from typing import Any
+
+from chromium import Chromium, chromium
+from common import Rate, compare, human, machine, moves_per_second, playouts_per_second, table
+
+from meijin.agents.zero import Champion
+from meijin.core.agent import Limit
+from meijin.core.catalogue import games, make
+from meijin.core.game import Game
+from meijin.core.rng import stream
+from meijin.core.state import State
+from meijin.core.wasm.module import Builder
+from meijin.core.wasm.trial import add_trial
+from meijin.learning import files
+from meijin.search.mcts.selection import PLAIN
+from meijin.web.wasm import parts
+from meijin.web.wasm.nets import net_file
+from meijin.web.wasm.publish import site
+from meijin.web.wasm.script import joined
+
+PAGE = """
+import { WasmModule } from "./wasm_module.js";
+import { Zero } from "./worker_net.js";
+import { Mcts } from "./worker_search.js";
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const last = (thinking) => {
+  for (;;) {
+    const { value, done } = thinking.next();
+    if (done) return value;
+  }
+};
+let module, facts, searches, tasks = 0;
+globalThis.bench = {
+  async open(code, manifest, given, net) {
+    facts = given;
+    module = new WasmModule(await WebAssembly.compile(bytes(code)), manifest);
+    searches = { mcts: new Mcts(module, facts, { seed: 1n }) };
+    const another = new WasmModule(await WebAssembly.compile(bytes(code)), manifest);
+    if (net) searches.zero = new Zero(another, facts, { net: bytes(net).buffer });
+  },
+  moves(seconds) {
+    module.array("trial.rng")[0] ||= 1n;
+    let plies = 0, games = 10;
+    for (const began = performance.now();;) {
+      plies += module.run("random_games", games);
+      const spent = (performance.now() - began) / 1000;
+      if (spent >= seconds) return plies / spent;
+      if (spent < seconds / 10) games *= 2;
+    }
+  },
+  search(name, record, turn, legal, simulations) {
+    const origin = String(tasks++), limit = { simulations }, began = performance.now();
+    const task = { record: bytes(record), origin, moves: [], turn, legal, limit, every: Infinity, act: false };
+    const found = last(searches[name].think(task));
+    return (1000 * found.simulations) / (performance.now() - began);
+  },
+};
+"""
+
+
+class Page:
+    """A game in Chromium."""
+
+    def __init__(self, browser: Chromium, game: Game):
+        self.page, self.game = browser.page, game
+        b = Builder(game.name)
+        parts.rules(b, game)
+        add_trial(b, game)
+        parts.mcts(b, game, PLAIN)
+        net = None
+        if files.champion(game) is not None:
+            parts.forest(b, game)
+            parts.net(b)
+            net = _text(net_file(Champion().net(game).weights()))
+        module = b.build()
+        low, high = game.describe()["score_range"]
+        facts = {"seats": game.seats, "range": [low, high], "longest": game.longest, "size": game.dtype.itemsize}
+        given = [_text(module.code), module.manifest, facts | {"slots": parts.SLOTS}, net]
+        self.page.evaluate("given => bench.open(...given)", given)
+        state = State(game)
+        state.roll(stream(0))
+        self.at = _text(state.records.tobytes()), state.turn, [int(move) for move in state.legal_moves]
+
+    def moves(self, seconds: float) -> Rate:
+        return lambda: float(self.page.evaluate("seconds => bench.moves(seconds)", seconds))
+
+    def search(self, name: str, simulations: int) -> Rate:
+        given = [name, *self.at, simulations]
+        return lambda: float(self.page.evaluate("given => bench.search(...given)", given))
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def champion_per_second(game: Game, simulations: int) -> Rate:
+    """Simulations a second of the champion here, a new tree each time."""
+    agent, state, seeds = Champion(simulations=simulations), State(game), itertools.count()
+
+    def rate() -> float:
+        agent.reseed(next(seeds))
+        began = time.perf_counter()
+        done = agent.analyse(state, Limit(simulations=simulations)).simulations
+        return done / (time.perf_counter() - began)
+
+    return rate
+
+
+def row(browser: Chromium, name: str, options: Any) -> list[float]:
+    """Rates of random moves, playouts and champion: native, Chromium, native, ..."""
+    game = make(name)
+    page = Page(browser, game)
+    rates = [moves_per_second(game, options.seconds), page.moves(options.seconds)]
+    rates += [playouts_per_second(game, options.simulations), page.search("mcts", options.simulations)]
+    if files.champion(game) is not None:
+        rates += [champion_per_second(game, options.net), page.search("zero", options.net)]
+    return compare(rates, options.rounds)
+
+
+def sizes() -> str:
+    """What a first visit transfers, with what hosts do by themselves: gzip."""
+    rows = []
+    for label, name, usual in (
+        ("Connect Four, MCTS", "connect_four", ("mcts(seconds=1)", "random")),
+        ("Connect Four, all agents but nets", "connect_four", ("mcts(seconds=1)", "alphabeta(seconds=1)", "random")),
+        ("Connect Four with its champion", "connect_four", None),
+        ("Othello with its champion", "othello", None),
+    ):
+        made = site([make(name)], usual=usual) if usual else site([make(name)])
+        sent = {path: len(gzip.compress(data, 6)) for path, data in made.files.items() if not path.startswith(".")}
+        game = sum(size for path, size in sent.items() if path.startswith("games/") and not path.endswith(".net"))
+        net = sum(size for path, size in sent.items() if path.endswith(".net"))
+        total = sum(sent.values())
+        rows.append([label, *(f"{size / 1000:.0f} kB" for size in (total - game - net, game, net, total))])
+    return table(["published", "page", "game", "net", "together"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("games", nargs="*", help="game expressions; by default every game")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of one measurement of moves (default 0.5)")
+    parser.add_argument("--simulations", type=int, default=50_000, help="of one search by playouts")
+    parser.add_argument("--net", type=int, default=200, help="simulations of one search with a net")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sizes", action="store_true", help="print sizes instead")
+    options = parser.parse_args()
+    if options.sizes:
+        print(sizes())
+        return
+    found: dict[str, list[float]] = {}
+    with chromium() as browser:
+        version = browser.page.context.browser.version
+        browser.page.add_script_tag(content=joined(PAGE))
+        for name in options.games or games.names():
+            found[name] = row(browser, name, options)
+    print(f"{machine()}, Chromium {version}\n")
+    rows = []
+    for name, rates in found.items():
+        pairs = list(zip(rates[::2], rates[1::2], strict=True))
+        shown = [cell for here, there in pairs for cell in (human(here), human(there), f"{there / here:.2f}")]
+        rows.append([name, *shown, *["-"] * (9 - len(shown))])
+    means = ["geometric mean"]
+    for k in range(3):
+        ratios = [rates[2 * k + 1] / rates[2 * k] for rates in found.values() if len(rates) > 2 * k]
+        means += ["", "", f"{statistics.geometric_mean(ratios):.2f}" if ratios else "-"]
+    head = ["game"]
+    for what in ("moves", "playouts", "champion's simulations"):
+        head += [f"{what}/s", "Chromium", "ratio"]
+    print(table(head, [*rows, means]))
+
+
+if __name__ == "__main__":
+    main()
