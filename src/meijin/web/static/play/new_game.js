@@ -11,7 +11,7 @@ import { go } from "../ui/router.js";
 import { useState } from "../vendor/preact.js";
 import { AgentPicker, ParameterField, opponent } from "./opponents.js";
 import { begin, tableAddress } from "./open.js";
-import { capital } from "./session.js";
+import { capital, seatName } from "./tree.js";
 
 /**
  * With a session, the same players sit down again and a position other than the start can be kept.
@@ -30,7 +30,7 @@ export function NewGame({ engine, game, session, position = null, onClose }) {
   return html`<${Dialog} title=${description.title} onClose=${onClose} wide>
     ${description.parameters.length > 0 &&
     html`<div class="fields">
-      ${description.parameters.map((parameter) => html`<${ParameterField} parameter=${{ ...parameter, help: "" }} value=${values ? values[parameter.name] : parameter.value} onChange=${(/** @type {any} */ value) => setValues({ ...Object.fromEntries(description.parameters.map((p) => [p.name, p.value ?? p.default])), ...values, [parameter.name]: value })} />`)}
+      ${description.parameters.map((parameter) => html`<${ParameterField} parameter=${parameter} value=${values ? values[parameter.name] : parameter.value} onChange=${(/** @type {any} */ value) => setValues({ ...Object.fromEntries(description.parameters.map((p) => [p.name, p.value ?? p.default])), ...values, [parameter.name]: value })} />`)}
     </div>`}
     ${problem && html`<p class="error" role="alert">${problem}</p>`}
     ${!(shown instanceof Error) && shown && !(agents instanceof Error) && agents && html`<${Seats} key=${chosen} engine=${engine} game=${chosen} description=${shown} agents=${agents} session=${session} position=${values ? null : position} onClose=${onClose} />`}
@@ -62,9 +62,9 @@ function Seats({ engine, game, description, agents, session, position, onClose }
   return html`<div class="seat-forms">
       ${seats.map(
         (seat, k) => html`<fieldset class="seat-form">
-          <legend><i class="chip" style=${{ background: description.seats[k].colour ?? "var(--faint)" }}></i>${capital(description.seats[k].name)}</legend>
-          <${Segments} small label=${description.seats[k].name} value=${seat.kind} onChange=${(/** @type {any} */ kind) => set(k, { kind })} options=${[{ value: "person", label: "Person", icon: "person" }, { value: "agent", label: "Agent", icon: "agent" }]} />
-          ${seat.kind === "agent" && html`<${AgentPicker} agents=${agents} value=${seat.agent ?? usual} label="Agent for ${description.seats[k].name}" onChange=${(/** @type {string} */ agent) => set(k, { agent })} />`}
+          <legend><i class="chip" style=${{ background: description.seats[k].colour ?? "var(--faint)" }}></i>${capital(seatName(description, k))}</legend>
+          <${Segments} small label=${seatName(description, k)} value=${seat.kind} onChange=${(/** @type {any} */ kind) => set(k, { kind })} options=${[{ value: "person", label: "Person", icon: "person" }, { value: "agent", label: "Agent", icon: "agent" }]} />
+          ${seat.kind === "agent" && html`<${AgentPicker} agents=${agents} value=${seat.agent ?? usual} label="Agent for ${seatName(description, k)}" onChange=${(/** @type {string} */ agent) => set(k, { agent })} />`}
         </fieldset>`,
       )}
       ${seats.length === 2 && html`<${Button} icon="flip" label="Swap seats" onClick=${() => setSeats([...seats].reverse())} />`}

@@ -34,9 +34,17 @@ export async function openSession(engine, { path, query }) {
 /** Begin a game and remember it for its address. @param {Engine} engine @param {TableOptions} options */
 export async function begin(engine, options) {
   const session = await Session.at(engine, await engine.tables.create(options));
-  fresh.set(session.table?.id ?? "", session);
+  const id = session.table?.id ?? "";
+  fresh.set(id, session);
+  if (options.clock) clocks.set(id, options.clock);
   return session;
 }
+
+/** @type {Map<string, import("../engine.js").ClockSettings>} of the tables that this page began */
+const clocks = new Map();
+
+/** @param {string} id */
+export const clockOf = (id) => clocks.get(id) ?? null;
 
 /** @param {Session} session @param {string} [key] */
 export function tableAddress({ table }, key = table?.key) {

@@ -66,9 +66,9 @@ export function Tabs({ tabs, value, onChange, label }) {
   </div>`;
 }
 
-/** @param {{label: string, help?: string, children?: any, wide?: boolean, error?: string}} props */
-export function Field({ label, help, children, wide, error }) {
-  return html`<label class="field ${wide ? "wide" : ""}">
+/** @param {{label: string, help?: string, title?: string, children?: any, error?: string}} props */
+export function Field({ label, help, title, children, error }) {
+  return html`<label class="field" title=${title}>
     <span class="name">${label}</span>
     ${children}
     ${error ? html`<span class="error">${error}</span>` : help ? html`<span class="help">${help}</span>` : ""}
