@@ -52,7 +52,7 @@ function Card({ engine, game, onOptions }) {
     <div class="words">
       <h2><a href=${address("play", game.name)} tabindex="-1" aria-hidden="true">${capital(game.title)}</a></h2>
       <p>${game.summary}</p>
-      <div class="foot"><span class="tags">${seats}${game.chance ? " · chance" : ""}</span><${Button} kind="quiet" icon="settings" label="Options" title="Options for ${game.title}" onClick=${onOptions} /></div>
+      <div class="foot"><span class="tags">${seats}${game.chance ? " · chance" : ""}</span><${Button} kind="quiet" icon="settings" label="Options" onClick=${onOptions}><span class="unseen">for ${game.title}</span><//></div>
     </div>
   </li>`;
 }

@@ -32,9 +32,9 @@ export function PlayPage({ engine, route }) {
   const key = `${route.path.join("/")}?${route.query}`;
   const opened = usePromise(async () => {
     const session = await openSession(engine, route);
-    return { session, agents: await engine.agents(session.game) };
+    return session && { session, agents: await engine.agents(session.game) };
   }, [key]);
-  if (opened === undefined) return html`<main class="play"><${Spinner}>Setting up the board …<//></main>`;
+  if (!opened) return html`<main class="play"><${Spinner}>Setting up the board …<//></main>`;
   if (opened instanceof Error) {
     return html`<main class="notice"><h1>This game cannot be opened</h1><p>${opened.message}</p><a class="button main" href="#/">Choose a game</a></main>`;
   }
@@ -47,7 +47,7 @@ function Game({ engine, session, agents }) {
   const holder = useRef(/** @type {HTMLElement | null} */ (null));
   const [area, setArea] = useState(/** @type {BoardArea | null} */ (null));
   const [offer, setOffer] = useState(/** @type {{choices: Choice[], at: Spot | null}} */ ({ choices: [], at: null }));
-  const [tab, setTab] = useState(session.table ? "moves" : "inside");
+  const [tab, setTab] = useState(session.table || session.root.children.length ? "moves" : "inside");
   const [dialog, setDialog] = useState("");
   const [review] = useState(() => new Review(session));
   const { description } = session;
