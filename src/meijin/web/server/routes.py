@@ -72,6 +72,13 @@ async def look(request: Request, at: schema.At) -> Any:
     return answer(await api(request).lanes.rules(at.game).call("look", at.model_dump()))
 
 
+@router.post("/looks", response_model=list[schema.Look], responses=PROBLEMS, tags=["games"])
+async def looks(request: Request, at: schema.At) -> Any:
+    """Every position of a line of moves, the start first."""
+    await _tables(request).expect_game(at.game, request.scope["meijin.full"])
+    return answer(await api(request).lanes.chores.call("looks", at.model_dump()))
+
+
 @router.post("/setup", response_model=schema.SetupOut, responses=PROBLEMS, tags=["games"])
 async def setup(request: Request, given: schema.SetupIn) -> Any:
     """The position with these values on its cells, as text; refused with a reason if there is none."""
