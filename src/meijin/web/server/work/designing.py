@@ -99,7 +99,9 @@ def _matches(ask: Ask, game: Any, first: str, others: str) -> Played:
             else (record.scores[mine], *record.scores[:mine], *record.scores[mine + 1 :])
         )
         found.append((tuple(scores), record.moves))
-        ask.part({"event": "progress", "phase": f"{first} against {others}", "done": number + 1, "total": ask.args["games"]})
+        ask.part(
+            {"event": "progress", "phase": f"{first} against {others}", "done": number + 1, "total": ask.args["games"]}
+        )
     return found
 
 
