@@ -57,6 +57,13 @@ def test_looking_at_a_line(server: Server) -> None:
     assert server.refusal("look", game="tic_tac_toe(width=10000000)", moves=[]) == "bad"
 
 
+def test_every_position_of_a_line_at_once(server: Server) -> None:
+    looks = server.post("looks", game="connect_four", moves=[3, 3])
+    assert [sum(map(bool, look["cells"])) for look in looks] == [0, 1, 2]
+    assert looks[-1] == server.post("look", game="connect_four", moves=[3, 3])
+    assert server.refusal("looks", game="connect_four", moves=[0] * 5000) == "bad"
+
+
 # ---- playing ----
 
 
@@ -105,6 +112,19 @@ def test_an_agent_answers_and_can_be_taken_back(server: Server) -> None:
         again = talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 2)["table"]
         assert again["moves"] == after["moves"] and again["redo"] == []
     assert server.refusal(f"tables/{id_}/redo", ply=2) == "illegal"
+
+
+def test_people_see_what_an_agent_thinks_of_its_move(server: Server) -> None:
+    agent = {"kind": "agent", "agent": "mcts(seconds=0.6)"}
+    id_ = table(server, "connect_four", seats=[PERSON, agent])["id"]
+    with server.socket() as talk:
+        number = talk.say("join", table=id_)
+        talk.say("play", table=id_, move=3, ply=0)
+        thought = talk.until(lambda m: m["type"] == "thinking")
+        assert thought["id"] == number and thought["seat"] == 1
+        schema.Analysis.model_validate(thought["analysis"])
+        moved = talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 2)["table"]
+    assert len(moved["values"][1]) == 2 and moved["seconds"][1] > 0
 
 
 def test_agents_play_each_other_by_steps_and_on_their_own(server: Server) -> None:

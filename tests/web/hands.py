@@ -52,8 +52,8 @@ class Visitor:
     def click(self, selector: str) -> None:
         self.page.locator(selector).first.click()
 
-    def button(self, name: str) -> None:
-        self.page.get_by_role("button", name=name).first.click()
+    def button(self, name: str, exact: bool = False) -> None:
+        self.page.get_by_role("button", name=name, exact=exact).first.click()
 
     def menu(self, name: str) -> None:
         self.button("More")

@@ -62,11 +62,10 @@ class Analyses:
         agent = await self._tables.permit(given.at.game, given.agent)
         most = self._limits.think_seconds
         limit: dict[str, Any] = given.limit.model_dump(exclude_none=True) if given.limit else {}
-        limit = limit or {"seconds": most}
         if "seconds" in limit:
             limit["seconds"] = min(limit["seconds"], most)
         home = f"{owner}:{agent}"
-        asked = {"key": home, "agent": agent, "seed": 0, "limit": limit, "every": given.every}
+        asked = {"key": home, "agent": agent, "seed": 0, "limit": limit or None, "every": given.every}
         await self.ask(owner, "watch", given.at.model_dump() | asked, part, home)
 
     async def ask(

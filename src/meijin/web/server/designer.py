@@ -76,7 +76,7 @@ class Designer:
         self._tell({"event": "loaded", **self.public()})
         for file in changed:
             for name in self._tried[file]["games"]:
-                await self.check(file, name)
+                await self.check(name)
 
     async def _trial(self, file: str) -> dict[str, Any]:
         child = Child(self._settings.worker())
@@ -92,17 +92,16 @@ class Designer:
 
     async def again(self, game: str) -> None:
         """Check a game once more."""
-        for file, found in self._tried.items():
-            if game in found["games"]:
-                await self.check(file, game)
-                return
-        raise Refusal("unknown", f"no file that the server watches has a game '{game}'")
+        if not any(game in found["games"] for found in self._tried.values()):
+            raise Refusal("unknown", f"no file that the server watches has a game '{game}'")
+        await self.check(game)
 
-    async def check(self, file: str, game: str) -> None:
+    async def check(self, game: str) -> None:
         """Check a game, from the start if it is being checked."""
         if (old := self._jobs.get("check", game)) is not None and old.running:
             await self._jobs.stop(old, 0.1)
-        job = await self._jobs.begin("check", game, {"file": file, "game": game}, keep=False)
+        asked = {"game": game, "games": self._settings.limits.check_games}
+        job = await self._jobs.begin("check", game, asked, keep=False)
         job.listeners = {self._checked}
 
     def _checked(self, job: Job, event: Event) -> None:

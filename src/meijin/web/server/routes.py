@@ -74,9 +74,9 @@ async def look(request: Request, at: schema.At) -> Any:
 
 @router.post("/looks", response_model=list[schema.Look], responses=PROBLEMS, tags=["games"])
 async def looks(request: Request, at: schema.At) -> Any:
-    """Every position of a line, the start first."""
+    """Every position of a line of moves, the start first."""
     await _tables(request).expect_game(at.game, request.scope["meijin.full"])
-    return answer(await api(request).lanes.rules(at.game).call("looks", at.model_dump()))
+    return answer(await api(request).lanes.chores.call("looks", at.model_dump()))
 
 
 @router.post("/setup", response_model=schema.SetupOut, responses=PROBLEMS, tags=["games"])

@@ -197,9 +197,13 @@ class Connection:
         table = await self._tables.open(given.table)
         role = table.role(given.key, self._full)
 
-        def changed(table: Table) -> None:
-            data = b'{"id":%d,"type":"table","table":' % given.id + table.encoded(role) + b"}"
-            self._out.put(data, ("table", given.id))
+        def changed(table: Table, thought: bytes | None) -> None:
+            if thought is None:
+                data = b'{"id":%d,"type":"table","table":' % given.id + table.encoded(role) + b"}"
+                self._out.put(data, ("table", given.id))
+            elif table.thinking is not None:
+                head = b'{"id":%d,"type":"thinking","seat":%d,"analysis":' % (given.id, table.thinking)
+                self._out.put(head + thought + b"}", ("thinking", given.id))
 
         def leave() -> None:
             table.listeners.discard(changed)

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from meijin.web.server.tables import Tables
 
 UNWATCHED = 30.0  # seconds that agents go on among themselves when nobody looks
+THOUGHTS = 0.25  # seconds between two reports of what an agent thinks
 TELL = 0.1  # seconds after which people are told that an agent thinks
 SLACK = 60.0  # seconds that an agent may take to answer after its time is up; it may have to be compiled
 
-Listener = Callable[["Table"], None]
+Listener = Callable[["Table", bytes | None], None]  # with what an agent thinks, or None: the table has changed
 
 
 @dataclass(frozen=True)
@@ -294,9 +295,9 @@ class Table:
             self.body["version"] += 1  # for those who were told already
             raise
 
-    def tell(self) -> None:
+    def tell(self, thought: bytes | None = None) -> None:
         for listener in list(self.listeners):
-            listener(self)
+            listener(self, thought)
 
     # ---- agents ----
 
@@ -369,9 +370,11 @@ class Table:
             "seed": self.body["seed"],
             "limit": limit or None,
             "most": most,
+            "every": THOUGHTS if self.listeners else None,
         }
         async with self._tables.thinkers:
-            return await self._tables.lanes.moves.call("act", asked, home=home, patience=most + SLACK)
+            lane = self._tables.lanes.moves
+            return await lane.call("act", asked, home=home, part=self.tell, patience=most + SLACK)
 
     # ---- clocks ----
 

@@ -267,7 +267,7 @@ def _row(row: StandingsRow) -> dict[str, Any]:
 def _toml(given: dict[str, Any]) -> str:
     lines = ["# Written by meijin serve.", "", "[tournament]", f"name = {_value(given['name'])}"]
     lines += [f"{key} = {_value(given[key])}" for key in PLANNED if given.get(key) not in (None, "", [])]
-    if given["limit"]:
+    if given.get("limit"):
         lines.append(f"limit = {_value(given['limit'])}")
     for agent in given["agents"]:
         lines += ["", "[[agents]]", *(f"{key} = {_value(value)}" for key, value in agent.items() if value)]

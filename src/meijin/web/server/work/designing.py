@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SEARCH = "mcts(simulations={})"
 STRONG, WEAK = 400, 100  # simulations
-MOST_GAMES = 60  # of each match
 MOST_SECONDS = 20.0  # of each match
 
 
@@ -87,7 +86,7 @@ def _matches(ask: Ask, game: Any, first: str, others: str) -> Played:
 
     found: Played = []
     until = time.monotonic() + MOST_SECONDS
-    for number in range(MOST_GAMES):
+    for number in range(ask.args["games"]):
         if ask.stopped or time.monotonic() > until:
             break
         mine = number % game.seats if first != others else 0
@@ -100,7 +99,9 @@ def _matches(ask: Ask, game: Any, first: str, others: str) -> Played:
             else (record.scores[mine], *record.scores[:mine], *record.scores[mine + 1 :])
         )
         found.append((tuple(scores), record.moves))
-        ask.part({"event": "progress", "phase": f"{first} against {others}", "done": number + 1, "total": MOST_GAMES})
+        ask.part(
+            {"event": "progress", "phase": f"{first} against {others}", "done": number + 1, "total": ask.args["games"]}
+        )
     return found
 
 
@@ -110,11 +111,11 @@ def _solo(ask: Ask, game: Any, agent: str) -> float | None:
 
     scores: list[float] = []
     until = time.monotonic() + MOST_SECONDS / 2
-    for number in range(MOST_GAMES):
+    for number in range(ask.args["games"]):
         if ask.stopped or time.monotonic() > until:
             break
         scores.append(play_task(Task(str(game), (agent,), seed=number, number=number), game=game).scores[0])
-        ask.part({"event": "progress", "phase": f"{agent} plays alone", "done": number + 1, "total": MOST_GAMES})
+        ask.part({"event": "progress", "phase": f"{agent} plays alone", "done": number + 1, "total": ask.args["games"]})
     return sum(scores) / len(scores) if scores else None
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_CELLS = 4096
 MOST_MOVES = 200_000
 FREE = 64  # a whole number without declared bounds may be as large as this, or four times its default
+MOST_LOOKS = 2000  # positions of one answer
 KEPT_BYTES = 256 << 20  # of positions that are kept to be continued
 
 
@@ -160,13 +161,12 @@ def look(ask: Ask) -> dict[str, Any]:
 
 
 def looks(ask: Ask) -> list[dict[str, Any]]:
-    game, position = game_of(ask.args["game"]), ask.args["position"]
+    """Every position of a line, the start first."""
+    game, position, moves = game_of(ask.args["game"]), ask.args["position"], ask.args["moves"]
+    if len(moves) > MOST_LOOKS:
+        raise BadParameter(f"{len(moves)} moves are too many to show at once; at most {MOST_LOOKS}")
     state = State(game) if position is None else State.from_position(game, position)
-    found = [look_at(state)]
-    for move in ask.args["moves"]:
-        state.play(move)
-        found.append(look_at(state))
-    return found
+    return [look_at(state), *(look_at(state.play(move)) for move in moves)]
 
 
 def advance(state: State, move: int | None, seed: int | None) -> dict[str, Any]:

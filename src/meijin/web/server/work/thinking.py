@@ -16,6 +16,7 @@ from meijin.agents.catalogue import build
 from meijin.core.agent import Agent, Analysis, Clock, Limit
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
+from meijin.core.state import State
 from meijin.web.server.work import permits
 from meijin.web.server.work.rules import advance, game_of, lines, numbers
 
@@ -47,24 +48,35 @@ class Thinking:
         threading.Thread(target=self._tidy, name="meijin-tidy", daemon=True).start()
 
     def act(self, ask: Ask) -> dict[str, Any]:
-        """An agent's move at a table, and the position after it."""
+        """An agent's move at a table, and the position after it; what it thinks meanwhile is told."""
         game, position = game_of(ask.args["game"]), ask.args["position"]
         state = lines.take(game, position, ask.args["moves"])
-        mover = state.turn
         held = self._take(ask, game)
         try:
             with self._thinking(ask, held.agent):
                 began = time.perf_counter()
-                analysis = held.agent.analyse(state.copy(), _limit(ask.args["limit"]))
+                move, analysis = self._choose(ask, held.agent, state.copy())
                 seconds = time.perf_counter() - began
         finally:
             self._return(held)
         if ask.stopped:
             raise MeijinError("stopped")
-        after = advance(state, int(analysis.best), ask.args["seed"])
+        after = advance(state, move, ask.args["seed"])
         lines.give(position, state)
-        value = None if analysis.value is None else numbers(analysis.value)
-        return after | {"seconds": seconds, "value": value, "advice": analysis.advice, "mover": mover}
+        value = None if analysis is None or analysis.value is None else numbers(analysis.value)
+        return after | {"seconds": seconds, "value": value}
+
+    def _choose(self, ask: Ask, agent: Agent, state: State) -> tuple[int, Analysis | None]:
+        """The agent's move and what it thinks of the position, if it was worth thinking about."""
+        limit, analysis = _limit(ask.args["limit"]), None
+        if len(state.legal_moves) == 1:
+            return int(agent.act(state, limit)), None
+        for analysis in agent.watch(state, limit, ask.args["every"] or math.inf):
+            if not ask.stopped and ask.args["every"]:
+                ask.part(_encoded(analysis, final=False))
+        if analysis is None:
+            raise MeijinError(f"{agent.name} has nothing to say of this position")
+        return int(analysis.best), analysis
 
     def watch(self, ask: Ask) -> None:
         """Analyses of a position as they come; the last one is marked."""

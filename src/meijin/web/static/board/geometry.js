@@ -59,9 +59,9 @@ export class Geometry {
     const shifts = trayShifts(board, inner, margins);
     /** @type {Place[]} */
     this.cells = board.cells.map((cell, index) => {
-      const dy = cell.tray === null ? 0 : shifts[index];
-      const outline = cell.outline.map(([x, y]) => place([x, y + dy]));
-      const [x, y] = place([cell.centre[0], cell.centre[1] + dy]);
+      const [dx, dy] = shifts[index];
+      const outline = cell.outline.map(([x, y]) => place([x + dx, y + dy]));
+      const [x, y] = place([cell.centre[0] + dx, cell.centre[1] + dy]);
       const kind = outline.length === 1 ? "point" : outline.length === 2 ? "link" : "area";
       return { index, name: cell.name, kind, x, y, outline, reach: reach(outline, [x, y]), tray: cell.tray, other: cell.other };
     });
@@ -231,15 +231,21 @@ function outset(points, margins) {
   });
 }
 
-/** How far each tray cell moves so that trays stand close to the board. @param {BoardInfo} board @param {Box} inner @param {{top: number, bottom: number}} margins */
+/** How far each cell moves so that trays stand close to the board, wide ones in its middle. @param {BoardInfo} board @param {Box} inner @param {{top: number, bottom: number}} margins @returns {[number, number][]} */
 function trayShifts(board, inner, margins) {
   const trays = board.cells.filter((cell) => cell.tray !== null);
   const above = Math.max(...trays.filter((c) => c.centre[1] < inner.y).map((c) => c.centre[1]), -Infinity);
   const below = Math.min(...trays.filter((c) => c.centre[1] > inner.y + inner.height).map((c) => c.centre[1]), Infinity);
-  return board.cells.map(({ centre: [, y] }) => {
-    if (y < inner.y && Number.isFinite(above)) return inner.y - margins.top - 0.62 - above;
-    if (y > inner.y + inner.height && Number.isFinite(below)) return inner.y + inner.height + margins.bottom + 0.62 - below;
-    return 0;
+  const sideways = new Map(trays.map((cell) => {
+    const { x, width } = bounds(trays.filter((other) => other.tray === cell.tray).flatMap((other) => other.outline));
+    return [cell.tray, width > inner.width / 2 ? inner.x + inner.width / 2 - (x + width / 2) : 0];
+  }));
+  return board.cells.map(({ tray, centre: [, y] }) => {
+    if (tray === null) return [0, 0];
+    const dx = sideways.get(tray) ?? 0;
+    if (y < inner.y && Number.isFinite(above)) return [dx, inner.y - margins.top - 0.62 - above];
+    if (y > inner.y + inner.height && Number.isFinite(below)) return [dx, inner.y + inner.height + margins.bottom + 0.62 - below];
+    return [dx, 0];
   });
 }
 

@@ -8,7 +8,7 @@
 
 import { pathOf, round } from "./geometry.js";
 
-const MOST = 48; // spots with text
+const FEW = 12; // as many spots are all written on; of more only the best
 const ARROWS = 5;
 
 /**
@@ -115,7 +115,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
   }
   const scale = view.element.clientWidth / view.geometry.box.width; // pixels per unit
   const sorted = [...spots].sort((a, b) => b[1].share - a[1].share);
-  const drawn = sorted.map(([cell, opinion], i) => spot(cell, opinion, i < MOST)).reverse();
+  const drawn = sorted.map(([cell, opinion], i) => spot(cell, opinion, i < FEW && (sorted.length <= FEW || opinion.share > 0.1))).reverse();
   const ways = arrows.sort((a, b) => b.opinion.share - a.opinion.share).slice(0, ARROWS).filter(({ opinion }) => opinion.share > 0.03).reverse();
   return drawn.join("") + ways.map(arrow).join("");
 
@@ -131,11 +131,11 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
   function spot(cell, { share, loss, main, more, best }, written) {
     const place = view.geometry.cells[cell];
     const weak = share < 0.015 && !best;
-    const r = place.reach * (weak ? 0.22 : 0.56 + 0.34 * Math.sqrt(share));
-    const alpha = loss === null ? 0.12 + 0.8 * share : weak ? 0.4 : 0.5 + 0.45 * Math.sqrt(share);
+    const r = place.reach * (weak ? 0.2 : written ? 0.62 + 0.28 * Math.sqrt(share) : 0.24 + 0.16 * share);
+    const alpha = loss === null ? 0.12 + 0.8 * share : weak ? 0.4 : written ? 0.6 + 0.35 * Math.sqrt(share) : 0.6;
     const roomy = 2 * r * scale > 24 && written && !weak;
     const large = place.reach * 2 * scale > 40 && more && roomy;
-    const size = Math.min(place.reach * 0.66, (r * 3.1) / Math.max(3, main.length));
+    const size = Math.min(place.reach * 0.66, (r * 2.5) / Math.max(3, main.length));
     const ring = best ? `<circle r="${round(r)}" fill="none" stroke="#fff" stroke-width="4.500"/>` : "";
     const text = roomy
       ? `<text dy="${large ? "-.02em" : ".35em"}" font-size="${round(size)}" font-weight="650">${main}</text>` +
@@ -156,7 +156,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
     const [nx, ny] = [-uy, ux];
     const at = (/** @type {number} */ back, /** @type {number} */ side) => /** @type {[number, number]} */ ([ex - ux * back + nx * side, ey - uy * back + ny * side]);
     const shape = pathOf([[sx + nx * width * 0.3, sy + ny * width * 0.3], at(head, width * 0.42), at(head, head * 0.62), at(0, 0), at(head, -head * 0.62), at(head, -width * 0.42), [sx - nx * width * 0.3, sy - ny * width * 0.3]]);
-    const label = `<g transform="translate(${round((sx + ex) / 2)} ${round((sy + ey) / 2)})"><rect x="-31" y="-17" width="62" height="34" rx="17" fill="${hue(loss, best)}"/><text dy=".35em" font-size="24" font-weight="650" fill="#fff" text-anchor="middle">${main}</text></g>`;
+    const label = `<g transform="translate(${round(b.x)} ${round(b.y + b.reach * 0.62)})"><rect x="-31" y="-17" width="62" height="34" rx="17" fill="${hue(loss, best)}"/><text dy=".35em" font-size="24" font-weight="650" fill="#fff" text-anchor="middle">${main}</text></g>`;
     const shown = share > 0.12 || best;
     return `<path d="${shape}" fill="${hue(loss, best)}" fill-opacity="${(0.35 + 0.5 * Math.sqrt(share)).toFixed(2)}" stroke="#fff" stroke-opacity=".5" stroke-width="2" stroke-linejoin="round"/>${shown ? label : ""}`;
   }

@@ -12,6 +12,7 @@ import { address } from "../ui/router.js";
 import { settings, theme } from "../ui/settings.js";
 import { useEffect, useRef, useState } from "../vendor/preact.js";
 import { NewGame } from "../play/new_game.js";
+import { capital } from "../play/tree.js";
 
 /** @type {Promise<Record<string, number[]>> | null} */
 let samples = null;
@@ -36,8 +37,10 @@ export function Home({ engine }) {
 
 /** @param {{table: TableSummary}} props */
 function Resume({ table }) {
-  const others = table.seats.map((seat) => (seat.kind === "agent" ? agentTitle(seat.agent, []) : seat.name || "person")).join(" – ");
-  return html`<a href=${address("table", table.id)}><b>${table.title}</b><span>${others}</span><span class="numbers">${table.plies} moves</span><${Icon} name="next" /></a>`;
+  const agents = table.seats.flatMap((seat) => (seat.kind === "agent" ? [agentTitle(seat.agent)] : []));
+  const people = table.seats.length - agents.length;
+  const who = !people ? agents.join(" against ") : agents.length ? `against ${agents.join(", ")}` : people > 1 ? "between people" : "alone";
+  return html`<a href=${address("table", table.id)}><span class="words"><b>${capital(table.title)}</b><span>${who} · ${table.plies} moves</span></span><${Icon} name="next" /></a>`;
 }
 
 /** @param {{engine: Engine, game: GameSummary, onOptions: () => void}} props */
@@ -47,9 +50,9 @@ function Card({ engine, game, onOptions }) {
   return html`<li class="card">
     <a class="whole" href=${address("play", game.name)} aria-label="Play ${game.title}"><${Preview} engine=${engine} name=${game.name} /></a>
     <div class="words">
-      <h2><a href=${address("play", game.name)} tabindex="-1" aria-hidden="true">${game.title}</a></h2>
+      <h2><a href=${address("play", game.name)} tabindex="-1" aria-hidden="true">${capital(game.title)}</a></h2>
       <p>${game.summary}</p>
-      <div class="foot"><span class="tags">${seats}${game.chance ? " · chance" : ""}</span><${Button} kind="quiet" icon="settings" label="Options" title="Options for ${game.title}" onClick=${onOptions} /></div>
+      <div class="foot"><span class="tags">${seats}${game.chance ? " · chance" : ""}</span><${Button} kind="quiet" icon="settings" label="Options" onClick=${onOptions}><span class="unseen">for ${game.title}</span><//></div>
     </div>
   </li>`;
 }

@@ -13,6 +13,7 @@ import { BoardView } from "../board/view.js";
 import { CHANCE } from "../engine.js";
 import { attempt } from "../ui/kit.js";
 import { settings, theme } from "../ui/settings.js";
+import { mistakeAt } from "./review.js";
 
 /**
  * @typedef {object} Choice
@@ -190,9 +191,21 @@ export class BoardArea {
         markup = overlayMarkup(view, opinions(session.description, analysis, this.measure), { picked, landings: this.landings, turn: look.turn });
       }
     }
+    markup += this.#better();
     if (markup !== this.markup || layer !== this.layer) layer.innerHTML = markup;
     this.markup = markup;
     this.layer = layer;
+  }
+
+  /** After a mistake: where the better move would have gone. */
+  #better() {
+    const { session, view } = this;
+    const mistake = mistakeAt(session, session.current);
+    const step = mistake && session.description.moves[mistake.better]?.path?.filter((each) => typeof each !== "string").at(-1);
+    if (step === null || step === undefined) return "";
+    const cells = view.cells ?? [];
+    const cell = typeof step === "number" ? step : (step.filter((each) => view.pieces.empty(cells[each])).at(-1) ?? step[0]);
+    return lineMarkup(view, [{ cell, text: "★", fill: "hsl(172 68% 30%)", ink: "#ffffff" }]);
   }
 
   /** Find out where moves into a row of cells end. @param {number[]} moves */

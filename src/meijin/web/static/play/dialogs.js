@@ -10,8 +10,8 @@ import { go } from "../ui/router.js";
 import { settings, theme } from "../ui/settings.js";
 import { useState } from "../vendor/preact.js";
 import { gameAddress, tableAddress } from "./open.js";
-import { Session, capital } from "./session.js";
-import { moveName } from "./tree.js";
+import { Session } from "./session.js";
+import { capital, moveName, seatName } from "./tree.js";
 
 /** @param {string} text */
 async function copy(text) {
@@ -35,11 +35,13 @@ export function ShareDialog({ session, onClose }) {
   const packed = usePromise(() => gameAddress(session), []);
   const base = location.href.split("#")[0];
   const keys = state?.keys;
+  const own = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
   return html`<${Dialog} title="Share" onClose=${onClose}>
+    ${own && html`<p class="help">This server answers this computer only. For links that others can open, start it with <code>meijin serve --host 0.0.0.0</code>.</p>`}
     ${typeof packed === "string" && html`<${LinkRow} label="The game so far" help="The link itself holds the moves, variations and comments. Nothing is stored anywhere." url=${base + packed} />`}
     ${keys && engine.features.links &&
     html`<h3>At this table</h3>
-      ${state?.seats.map((seat, k) => (seat.kind === "person" ? html`<${LinkRow} label="Play as ${description.seats[k].name}" help="Whoever has this link may play for ${description.seats[k].name}." url=${base + tableAddress(session, keys.seats[k])} />` : ""))}
+      ${state?.seats.map((seat, k) => (seat.kind === "person" ? html`<${LinkRow} label="Play as ${seatName(description, k)}" help="Whoever has this link may play for ${seatName(description, k)}." url=${base + tableAddress(session, keys.seats[k])} />` : ""))}
       <${LinkRow} label="Watch" help="Whoever has this link sees the game as it is played." url=${base + tableAddress(session, keys.watch)} />`}
   <//>`;
 }

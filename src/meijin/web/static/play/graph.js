@@ -8,6 +8,7 @@ import { scoreText } from "../board/overlay.js";
 import { OVER } from "../engine.js";
 import { html } from "../ui/kit.js";
 import { lineOf, mistakeAt } from "./review.js";
+import { seatName } from "./tree.js";
 
 const WIDTH = 400;
 const HEIGHT = 92;
@@ -34,7 +35,7 @@ export function ValueGraph({ session }) {
     void session.go(nodes[Math.max(0, Math.min(nodes.length - 1, at))]);
   };
   const now = points[here];
-  const label = now ? seats.map((seat) => `${description.seats[seat].name} ${scoreText(description, now[seat])}`).join(", ") : "";
+  const label = now ? seats.map((seat) => `${seatName(description, seat)} ${scoreText(description, now[seat])}`).join(", ") : "";
   const ground = seats.length === 1 ? description.seats[0].colour : null;
   return html`<figure class="graph">
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Expected result over the game. ${label}" onClick=${pick}>
@@ -48,6 +49,6 @@ export function ValueGraph({ session }) {
       })}
       ${here >= 0 && html`<path class="here" d="M${x(here)} 0V${HEIGHT}" />`}
     </svg>
-    ${seats.length === 1 && html`<figcaption>${description.seats[0].name} expects</figcaption>`}
+    ${seats.length === 1 && html`<figcaption>${seatName(description, 0)} expects</figcaption>`}
   </figure>`;
 }

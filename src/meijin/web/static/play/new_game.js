@@ -8,10 +8,10 @@
 import { Button, Dialog, Field, Segments, attempt, html, usePromise } from "../ui/kit.js";
 import { expression, nameOf } from "../ui/expression.js";
 import { go } from "../ui/router.js";
-import { useState } from "../vendor/preact.js";
+import { useRef, useState } from "../vendor/preact.js";
 import { AgentPicker, ParameterField, opponent } from "./opponents.js";
 import { begin, tableAddress } from "./open.js";
-import { capital } from "./session.js";
+import { capital, seatName } from "./tree.js";
 
 /**
  * With a session, the same players sit down again and a position other than the start can be kept.
@@ -24,21 +24,23 @@ export function NewGame({ engine, game, session, position = null, onClose }) {
   const chosen = description ? expression(nameOf(game), values ?? Object.fromEntries(description.parameters.map((p) => [p.name, p.value ?? p.default])), description.parameters) : game;
   const shown = usePromise(() => engine.describe(chosen), [chosen]);
   const agents = usePromise(() => engine.agents(chosen), [chosen]);
+  const latest = useRef(/** @type {{description: Description, agents: AgentInfo[]} | null} */ (null));
+  if (shown && agents && !(shown instanceof Error) && !(agents instanceof Error)) latest.current = { description: shown, agents };
   if (first instanceof Error) return html`<${Dialog} title="New game" onClose=${onClose}><p class="error">${first.message}</p><//>`;
   if (!description) return "";
   const problem = shown instanceof Error ? shown.message : agents instanceof Error ? agents.message : "";
   return html`<${Dialog} title=${description.title} onClose=${onClose} wide>
     ${description.parameters.length > 0 &&
     html`<div class="fields">
-      ${description.parameters.map((parameter) => html`<${ParameterField} parameter=${{ ...parameter, help: "" }} value=${values ? values[parameter.name] : parameter.value} onChange=${(/** @type {any} */ value) => setValues({ ...Object.fromEntries(description.parameters.map((p) => [p.name, p.value ?? p.default])), ...values, [parameter.name]: value })} />`)}
+      ${description.parameters.map((parameter) => html`<${ParameterField} parameter=${parameter} value=${values ? values[parameter.name] : parameter.value} onChange=${(/** @type {any} */ value) => setValues({ ...Object.fromEntries(description.parameters.map((p) => [p.name, p.value ?? p.default])), ...values, [parameter.name]: value })} />`)}
     </div>`}
     ${problem && html`<p class="error" role="alert">${problem}</p>`}
-    ${!(shown instanceof Error) && shown && !(agents instanceof Error) && agents && html`<${Seats} key=${chosen} engine=${engine} game=${chosen} description=${shown} agents=${agents} session=${session} position=${values ? null : position} onClose=${onClose} />`}
+    ${latest.current && html`<${Seats} key=${latest.current.description.seats.length} engine=${engine} game=${chosen} description=${latest.current.description} agents=${latest.current.agents} session=${session} position=${values ? null : position} ready=${!problem} onClose=${onClose} />`}
   <//>`;
 }
 
-/** @param {{engine: Engine, game: string, description: Description, agents: AgentInfo[], session?: Session, position: string | null, onClose: () => void}} props */
-function Seats({ engine, game, description, agents, session, position, onClose }) {
+/** @param {{engine: Engine, game: string, description: Description, agents: AgentInfo[], session?: Session, position: string | null, ready: boolean, onClose: () => void}} props */
+function Seats({ engine, game, description, agents, session, position, ready, onClose }) {
   const usual = opponent(agents);
   const [seats, setSeats] = useState(() => /** @type {SeatInfo[]} */ (
     description.seats.map((_, seat) => {
@@ -62,9 +64,9 @@ function Seats({ engine, game, description, agents, session, position, onClose }
   return html`<div class="seat-forms">
       ${seats.map(
         (seat, k) => html`<fieldset class="seat-form">
-          <legend><i class="chip" style=${{ background: description.seats[k].colour ?? "var(--faint)" }}></i>${capital(description.seats[k].name)}</legend>
-          <${Segments} small label=${description.seats[k].name} value=${seat.kind} onChange=${(/** @type {any} */ kind) => set(k, { kind })} options=${[{ value: "person", label: "Person", icon: "person" }, { value: "agent", label: "Agent", icon: "agent" }]} />
-          ${seat.kind === "agent" && html`<${AgentPicker} agents=${agents} value=${seat.agent ?? usual} label="Agent for ${description.seats[k].name}" onChange=${(/** @type {string} */ agent) => set(k, { agent })} />`}
+          <legend><i class="chip" style=${{ background: description.seats[k].colour ?? "var(--faint)" }}></i>${capital(seatName(description, k))}</legend>
+          <${Segments} small label=${seatName(description, k)} value=${seat.kind} onChange=${(/** @type {any} */ kind) => set(k, { kind })} options=${[{ value: "person", label: "Person", icon: "person" }, { value: "agent", label: "Agent", icon: "agent" }]} />
+          ${seat.kind === "agent" && html`<${AgentPicker} agents=${agents} value=${seat.agent ?? usual} label="Agent for ${seatName(description, k)}" onChange=${(/** @type {string} */ agent) => set(k, { agent })} />`}
         </fieldset>`,
       )}
       ${seats.length === 2 && html`<${Button} icon="flip" label="Swap seats" onClick=${() => setSeats([...seats].reverse())} />`}
@@ -78,5 +80,5 @@ function Seats({ engine, game, description, agents, session, position, onClose }
       </select><//>
       ${(here || position) && html`<label class="field check"><input type="checkbox" checked=${kept} onChange=${(/** @type {any} */ e) => setKept(e.target.checked)} /><span class="name">Begin from the position shown</span></label>`}
     </div>
-    <div class="row end"><${Button} kind="main" icon="play" label="Play" id="begin" onClick=${() => void start()} /></div>`;
+    <div class="row end"><${Button} kind="main" icon="play" label="Play" id="begin" disabled=${!ready} onClick=${() => void start()} /></div>`;
 }

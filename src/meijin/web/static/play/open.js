@@ -14,7 +14,7 @@ import { toNotes } from "./tree.js";
 /** @type {Map<string, Session>} sessions whose address is on its way */
 const fresh = new Map();
 
-/** @param {Engine} engine @param {Route} route @returns {Promise<Session>} */
+/** @param {Engine} engine @param {Route} route @returns {Promise<Session | null>}  null: the address was changed to that of a new table */
 export async function openSession(engine, { path, query }) {
   const [kind, what] = path;
   if (kind === "table") {
@@ -26,17 +26,24 @@ export async function openSession(engine, { path, query }) {
   const agents = await engine.agents(what);
   const description = await engine.describe(what);
   const seats = description.seats.map((_, seat) => /** @type {SeatInfo} */ (seat === 0 ? { kind: "person" } : { kind: "agent", agent: opponent(agents) }));
-  const session = await begin(engine, { game: what, seats });
-  go(tableAddress(session), true);
-  return new Promise(() => {}); // the page of the new address takes it from here
+  go(tableAddress(await begin(engine, { game: what, seats })), true);
+  return null;
 }
 
 /** Begin a game and remember it for its address. @param {Engine} engine @param {TableOptions} options */
 export async function begin(engine, options) {
   const session = await Session.at(engine, await engine.tables.create(options));
-  fresh.set(session.table?.id ?? "", session);
+  const id = session.table?.id ?? "";
+  fresh.set(id, session);
+  if (options.clock) clocks.set(id, options.clock);
   return session;
 }
+
+/** @type {Map<string, import("../engine.js").ClockSettings>} of the tables that this page began */
+const clocks = new Map();
+
+/** @param {string} id */
+export const clockOf = (id) => clocks.get(id) ?? null;
 
 /** @param {Session} session @param {string} [key] */
 export function tableAddress({ table }, key = table?.key) {

@@ -10,23 +10,21 @@ import { useState } from "../vendor/preact.js";
 
 /** @typedef {{name: string, agent: string, about: string}} Level */
 
-/** @param {AgentInfo[]} agents @returns {Level[]} */
+/** @type {Level[]} weakest first */
+const LEVELS = [
+  { name: "Random", agent: "random", about: "any legal move" },
+  { name: "Easy", agent: "mcts(simulations=40)", about: "looks 40 times" },
+  { name: "Medium", agent: "mcts(simulations=600)", about: "looks 600 times" },
+  { name: "Hard", agent: "mcts(seconds=1)", about: "thinks for a second" },
+  { name: "Deep", agent: "alphabeta(seconds=2)", about: "alpha-beta, two seconds" },
+  { name: "Champion", agent: "champion(simulations=200)", about: "the strongest trained net" },
+];
+
+/** Those that can play a game: the champion where there is one, else alpha-beta. @param {AgentInfo[]} agents @returns {Level[]} */
 export function levels(agents) {
   const fits = (/** @type {string} */ name) => agents.some((agent) => agent.name === name && agent.unfit === null);
-  /** @type {Level[]} */
-  const found = [];
-  if (fits("random")) found.push({ name: "Random", agent: "random", about: "any legal move" });
-  if (fits("mcts")) {
-    found.push(
-      { name: "Easy", agent: "mcts(simulations=40)", about: "looks 40 times" },
-      { name: "Medium", agent: "mcts(simulations=600)", about: "looks 600 times" },
-      { name: "Hard", agent: "mcts(seconds=1)", about: "thinks for a second" },
-    );
-  }
-  if (fits("champion")) found.push({ name: "Champion", agent: "champion(simulations=200)", about: "the strongest trained net" });
-  else if (fits("alphabeta")) found.push({ name: "Deep", agent: "alphabeta(seconds=2)", about: "alpha-beta, two seconds" });
-  for (const { level, example, unfit } of agents) if (level && unfit === null) found.push({ ...level, agent: example });
-  return found;
+  const own = agents.flatMap(({ level, example, unfit }) => (level && unfit === null ? [{ ...level, agent: example }] : []));
+  return [...LEVELS.filter(({ name, agent }) => fits(nameOf(agent)) && (name !== "Deep" || !fits("champion"))), ...own];
 }
 
 /** Who a newcomer plays against. @param {AgentInfo[]} agents */
@@ -41,34 +39,34 @@ export function adviser(agents) {
   return fits("champion") ? "champion" : fits("mcts") ? "mcts" : agents.find((agent) => agent.unfit === null)?.example ?? "mcts";
 }
 
-/** How an agent is called in a few words. @param {string | null | undefined} text @param {AgentInfo[]} agents */
-export function agentTitle(text, agents) {
-  return levels(agents).find((level) => level.agent === text)?.name ?? text ?? "";
+/** How an agent is called in a few words. @param {string | null | undefined} text */
+export function agentTitle(text) {
+  return LEVELS.find((level) => level.agent === text)?.name ?? text ?? "";
 }
 
-/** One field of a form for a parameter. @param {{parameter: Parameter, value: any, onChange: (value: any) => void, agents?: AgentInfo[]}} props */
+/** One field of a form for a parameter. Its help is shown on hover. @param {{parameter: Parameter, value: any, onChange: (value: any) => void}} props */
 export function ParameterField({ parameter, value, onChange }) {
   const { name, kind, choices, low, high, help } = parameter;
   const label = name.replaceAll("_", " ");
   const shown = value ?? parameter.default;
   if (kind === "bool") {
-    return html`<label class="field check"><input type="checkbox" name=${name} checked=${!!shown} onChange=${(/** @type {any} */ e) => onChange(e.target.checked)} /><span class="name">${label}</span>${help && html`<span class="help">${help}</span>`}</label>`;
+    return html`<label class="field check" title=${help}><input type="checkbox" name=${name} checked=${!!shown} onChange=${(/** @type {any} */ e) => onChange(e.target.checked)} /><span class="name">${label}</span></label>`;
   }
   if (choices?.length) {
-    return html`<${Field} label=${label} help=${help}><select name=${name} value=${String(shown)} onChange=${(/** @type {any} */ e) => onChange(choices.find((choice) => String(choice) === e.target.value))}>
+    return html`<${Field} label=${label} title=${help}><select name=${name} value=${String(shown)} onChange=${(/** @type {any} */ e) => onChange(choices.find((choice) => String(choice) === e.target.value))}>
       ${choices.map((choice) => html`<option value=${String(choice)} selected=${choice === shown}>${String(choice).replaceAll("_", " ")}</option>`)}
     </select><//>`;
   }
   if (kind === "int" || kind === "float") {
     const bounds = low !== null && low !== undefined && high !== null && high !== undefined ? ` (${low} to ${high})` : "";
-    return html`<${Field} label=${label + bounds} help=${help}>
-      <input type="number" name=${name} min=${low} max=${high} step=${kind === "int" ? 1 : "any"} value=${shown ?? ""} placeholder=${shown === null ? "as it likes" : ""}
+    return html`<${Field} label=${label + bounds} title=${help}>
+      <input type="number" name=${name} min=${low} max=${high} step=${kind === "int" ? 1 : "any"} value=${shown ?? ""} placeholder=${shown === null ? "default" : ""}
         onInput=${(/** @type {any} */ e) => onChange(e.target.value === "" ? null : Number(e.target.value))} />
     <//>`;
   }
   const text = Array.isArray(shown) ? shown.join(", ") : (shown ?? "");
   const read = (/** @type {string} */ typed) => (kind === "tuple" ? typed.split(/[\s,]+/).filter(Boolean).map(Number) : typed);
-  return html`<${Field} label=${label} help=${help}><input type="text" name=${name} value=${text} onChange=${(/** @type {any} */ e) => onChange(read(e.target.value))} spellcheck="false" /><//>`;
+  return html`<${Field} label=${label} title=${help}><input type="text" name=${name} value=${text} onChange=${(/** @type {any} */ e) => onChange(read(e.target.value))} spellcheck="false" /><//>`;
 }
 
 /**

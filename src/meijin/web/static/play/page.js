@@ -9,6 +9,7 @@
 
 import { CHANCE, OVER } from "../engine.js";
 import { Button, Icon, Spinner, Tabs, attempt, html, useEvents, usePromise } from "../ui/kit.js";
+import { go } from "../ui/router.js";
 import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { BoardArea } from "./board_area.js";
 import { Controls, Pace, hint, travel } from "./controls.js";
@@ -18,21 +19,22 @@ import { Inside } from "./inside.js";
 import { CommentBox, Moves } from "./moves.js";
 import { NewGame } from "./new_game.js";
 import { adviser } from "./opponents.js";
-import { openSession } from "./open.js";
-import { Review, mistakes } from "./review.js";
+import { begin, clockOf, openSession, tableAddress } from "./open.js";
+import { Review, mistakeAt, mistakes } from "./review.js";
 import { Rules } from "./rules.js";
 import { ExpectationBar, SeatCard } from "./seats.js";
-import { capital, resultText } from "./session.js";
+import { resultText } from "./session.js";
 import { SetUp } from "./setup.js";
+import { capital } from "./tree.js";
 
 /** @param {{engine: Engine, route: Route}} props */
 export function PlayPage({ engine, route }) {
   const key = `${route.path.join("/")}?${route.query}`;
   const opened = usePromise(async () => {
     const session = await openSession(engine, route);
-    return { session, agents: await engine.agents(session.game) };
+    return session && { session, agents: await engine.agents(session.game) };
   }, [key]);
-  if (opened === undefined) return html`<main class="play"><${Spinner}>Setting up the board …<//></main>`;
+  if (!opened) return html`<main class="play"><${Spinner}>Setting up the board …<//></main>`;
   if (opened instanceof Error) {
     return html`<main class="notice"><h1>This game cannot be opened</h1><p>${opened.message}</p><a class="button main" href="#/">Choose a game</a></main>`;
   }
@@ -45,7 +47,7 @@ function Game({ engine, session, agents }) {
   const holder = useRef(/** @type {HTMLElement | null} */ (null));
   const [area, setArea] = useState(/** @type {BoardArea | null} */ (null));
   const [offer, setOffer] = useState(/** @type {{choices: Choice[], at: Spot | null}} */ ({ choices: [], at: null }));
-  const [tab, setTab] = useState(session.table ? "moves" : "inside");
+  const [tab, setTab] = useState(session.table || session.root.children.length ? "moves" : "inside");
   const [dialog, setDialog] = useState("");
   const [review] = useState(() => new Review(session));
   const { description } = session;
@@ -109,7 +111,7 @@ function Variant({ session }) {
 
 /** What there is to say now: whose turn it is, how it ended, what one is looking at. @param {{session: Session, review: Review, agents: AgentInfo[], onAgain: () => void, onTab: (tab: string) => void}} props */
 function Status({ session, review, agents, onAgain, onTab }) {
-  const { description, state, current, table, tip } = session;
+  const { state, current, table, tip } = session;
   const look = current.look;
   const over = look?.turn === OVER || (session.live && state?.result);
   const found = mistakes(session);
@@ -126,23 +128,31 @@ function Status({ session, review, agents, onAgain, onTab }) {
         ? html`<${Button} icon="next" label="Next mistake (${found.length})" onClick=${() => void session.go(next.node)} />`
         : html`<${Button} icon="chart" label="Find mistakes" onClick=${start} />`}`;
   if (table && !session.live) {
-    return html`<div class="status aside"><p>${session.aside ? "You are trying a variation." : "You are looking back."}</p>
+    const mistake = mistakeAt(session, current);
+    return html`<div class="status aside ${mistake?.kind ?? ""}"><p role="status">${mistake?.text ?? (session.aside ? "You are trying a variation." : "You are looking back.")}</p>
       <div class="row"><${Button} kind="main" label="Back to the game" onClick=${() => void session.go(tip)} />
       ${state?.host && look?.turn !== OVER && html`<${Button} label="Go on from here" onClick=${() => void attempt(() => session.continueHere())} />`}${ended && reviewing}</div></div>`;
   }
   if (over) {
-    return html`<div class="status over"><p class="result">${resultText(session)}</p>
-      <div class="row">${table && html`<${Button} kind="main" label="Play again" icon="plus" onClick=${onAgain} />`}${reviewing}</div></div>`;
+    return html`<div class="status over"><p class="result" role="status">${resultText(session)}</p>
+      <div class="row">${table && html`<${Button} kind="main" label="Rematch" icon="redo" onClick=${() => void attempt(() => rematch(session, onAgain))} /><${Button} label="New game" icon="plus" onClick=${onAgain} />`}${reviewing}</div></div>`;
   }
-  if (session.trouble) return html`<div class="status trouble"><p><${Icon} name="warning" /> ${session.trouble}</p></div>`;
-  if (state?.problem) return html`<div class="status trouble"><p><${Icon} name="warning" /> ${state.problem}</p></div>`;
-  const name = look && look.turn >= 0 ? capital(description.seats[look.turn].name) : "";
-  if (!table) {
-    return html`<div class="status"><p>${look?.turn === CHANCE ? "Chance moves" : `${name} to move`}</p><div class="row">${session.root.children.length > 0 && reviewing}<${Button} icon="play" label="Play from here" onClick=${onAgain} /></div></div>`;
+  const problem = session.trouble || state?.problem;
+  if (problem) return html`<div class="status trouble" role="alert"><p><${Icon} name="warning" /> ${problem}</p></div>`;
+  if (table) return look?.turn === CHANCE ? html`<div class="status"><p>Chance moves …</p></div>` : "";
+  const mistake = mistakeAt(session, current);
+  return html`<div class="status ${mistake?.kind ?? ""}">${mistake && html`<p role="status">${mistake.text}</p>`}<div class="row">${session.root.children.length > 0 && reviewing}<${Button} icon="play" label="Play from here" onClick=${onAgain} /></div></div>`;
+}
+
+/** The same game once more, with the same players; asks if the clocks' settings are not known. @param {Session} session @param {() => void} ask */
+async function rematch({ game, position, seats, state, engine, table }, ask) {
+  const clock = clockOf(table?.id ?? "");
+  if (state?.clocks && !clock) {
+    ask();
+    return;
   }
-  const seat = look ? state?.seats[look.turn] : undefined;
-  const text = look?.turn === CHANCE ? "Chance moves …" : seat?.kind === "agent" ? (state?.running ? `${name} thinks …` : `${name} waits`) : session.offered ? (description.seats.length > 1 ? `Your turn: ${name.toLowerCase()}` : "Your turn") : `${name} to move`;
-  return html`<div class="status ${session.offered ? "yours" : ""}"><p>${text}</p></div>`;
+  const made = await begin(engine, { game, position, seats: seats.map(({ kind, name, agent, limit }) => ({ kind, name, agent, limit })), clock, speed: state?.speed ?? 0 });
+  go(tableAddress(made));
 }
 
 /** Words that are moves, such as a pass, as buttons below the board. @param {{choices: Choice[], area: BoardArea | null, session: Session}} props */
@@ -152,7 +162,7 @@ function Words({ choices, area, session }) {
   const said = session.opinion?.analysis.moves ?? [];
   const best = said[0]?.move;
   const arrows = area.hands.directional();
-  return html`<div class="words ${arrows ? "arrows" : ""}" role="group" aria-label="Moves without a cell">
+  return html`<div class="words ${arrows ? "arrows" : choices.length > 5 ? "many" : ""}" role="group" aria-label="Moves without a cell">
     ${choices.map(({ word, label, move }) => html`<button type="button" class="button plain ${move !== null && move === best && session.opinion ? "best" : ""} w-${word}" data-word=${word} onClick=${() => area.hands.pick(word)}>${label}</button>`)}
   </div>`;
 }

@@ -7,10 +7,11 @@
  */
 
 import { CHANCE, OVER } from "../engine.js";
+import { capital } from "./tree.js";
 
 /**
- * @typedef {{kind: "inaccuracy" | "mistake" | "blunder", mark: string, lost: number, text: string}} Mistake
- * lost: share of the way from the worst score to the best
+ * @typedef {{kind: "inaccuracy" | "mistake" | "blunder", mark: string, lost: number, better: number, text: string}} Mistake
+ * lost: share of the way from the worst score to the best; better: the move an agent prefers
  */
 
 const KINDS = /** @type {[Mistake["kind"], number, string][]} */ ([["blunder", 0.3, "??"], ["mistake", 0.16, "?"], ["inaccuracy", 0.08, "?!"]]);
@@ -29,8 +30,9 @@ export function mistakeAt(session, node) {
   const lost = (best - after[seat]) / (high - low);
   const found = KINDS.find(([, least]) => lost >= least);
   if (!found) return null;
-  const better = session.description.moves[opinion.moves[0].move]?.name;
-  return { kind: found[0], mark: found[2], lost, text: `${found[0]}: lost ${Math.round(100 * lost)} %; ${better} was better` };
+  const better = opinion.moves[0].move;
+  const [made, name] = [node.move, better].map((move) => session.description.moves[move]?.name);
+  return { kind: found[0], mark: found[2], lost, better, text: `${capital(found[0])}: ${made} lost ${Math.round(100 * lost)} %. ${name} was better.` };
 }
 
 /** All mistakes of the line that leads to the end, with their nodes. @param {Session} session */

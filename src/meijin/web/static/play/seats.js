@@ -6,34 +6,58 @@
  */
 
 import { scoreText } from "../board/overlay.js";
-import { Icon, html } from "../ui/kit.js";
+import { Button, Dialog, Field, Icon, Segments, attempt, html, useEvents } from "../ui/kit.js";
 import { useEffect, useState } from "../vendor/preact.js";
-import { agentTitle } from "./opponents.js";
-import { capital } from "./session.js";
+import { AgentPicker, agentTitle, opponent } from "./opponents.js";
+import { capital, seatName } from "./tree.js";
 
 /** @param {{session: Session, seat: number, agents: AgentInfo[]}} props */
 export function SeatCard({ session, seat, agents }) {
   const { description, state, current } = session;
+  const [changing, setChanging] = useState(false);
   const info = session.seats[seat];
   const look = current.look;
-  const result = state?.result;
-  const turn = !result && look?.turn === seat;
+  const turn = look?.turn === seat && !(session.live && state?.result);
   const thinking = session.live && state?.thinking === seat;
   const person = info.kind === "person";
   const mine = person && (state ? state.you.includes(seat) : true);
   const alone = session.seats.filter((each, k) => each.kind === "person" && (!state || state.you.includes(k))).length === 1;
-  const name = info.name || (person ? (mine && alone && state ? "You" : "Person") : agentTitle(info.agent, agents));
-  const detail = person ? "" : agentTitle(info.agent, agents) === info.agent ? "" : info.agent;
-  return html`<div class="seat ${turn ? "turn" : ""} ${thinking ? "thinking" : ""}">
-    <span class="chip" style=${{ background: description.seats[seat].colour ?? "var(--faint)" }}></span>
+  const name = info.name || (person ? (mine && alone && state ? "You" : "Person") : agentTitle(info.agent));
+  const side = capital(seatName(description, seat));
+  const now = !turn ? "" : !session.live || !state ? "to move" : person ? (mine ? "your turn" : "to move") : state.running ? "thinking …" : "paused";
+  const card = html`<span class="chip" style=${{ background: description.seats[seat].colour ?? "var(--faint)" }}></span>
     <span class="who">
-      <span class="name">${name}${!person ? html` <${Icon} name="agent" />` : ""}</span>
-      <span class="side">${capital(description.seats[seat].name)}${detail ? html` · <span class="mono">${detail}</span>` : ""}</span>
+      <span class="name">${name}${!person ? html` <${Icon} name="agent" />` : ""}${state?.host ? html`<${Icon} name="down" />` : ""}</span>
+      <span class="side">${side === name ? "" : side}${now ? html`${side === name ? "" : " · "}<b class="now">${now}</b>` : ""}</span>
     </span>
     <${Tallies} look=${look} seat=${seat} />
-    ${state?.clocks && html`<${Clock} session=${session} seat=${seat} />`}
-    <span class="unseen">${turn ? (thinking ? "thinking" : "to move") : ""}</span>
-  </div>`;
+    ${state?.clocks && html`<${Clock} session=${session} seat=${seat} />`}`;
+  const look_ = `seat ${turn ? "turn" : ""} ${thinking ? "thinking" : ""} ${mine && turn && session.offered ? "yours" : ""}`;
+  if (!state?.host) return html`<div class=${look_}>${card}</div>`;
+  return html`<button type="button" class=${look_} title="${person ? "Let an agent play here" : `${info.agent}. Change it, or take over`}" aria-haspopup="dialog" onClick=${() => setChanging(true)}>${card}</button>
+    ${changing && html`<${SeatDialog} session=${session} seat=${seat} agents=${agents} onClose=${() => setChanging(false)} />`}`;
+}
+
+/** Who sits here from now on. @param {{session: Session, seat: number, agents: AgentInfo[], onClose: () => void}} props */
+function SeatDialog({ session, seat, agents, onClose }) {
+  const { description, table } = session;
+  const before = session.seats[seat];
+  const [kind, setKind] = useState(before.kind);
+  const [name, setName] = useState(before.name ?? "");
+  const [agent, setAgent] = useState(before.agent ?? opponent(agents));
+  const change = () =>
+    attempt(async () => {
+      await table?.seat(seat, kind === "person" ? { kind, name: name.trim() } : { kind, agent });
+      if (kind === "agent" && !session.state?.running) await table?.run({ running: true });
+      onClose();
+    });
+  return html`<${Dialog} title="Who plays ${seatName(description, seat)}?" onClose=${onClose}>
+    <${Segments} label="Who plays" value=${kind} onChange=${setKind} options=${[{ value: "person", label: "Person", icon: "person" }, { value: "agent", label: "Agent", icon: "agent" }]} />
+    ${kind === "person"
+      ? html`<${Field} label="Name"><input type="text" maxlength="40" value=${name} placeholder="You" onInput=${(/** @type {any} */ e) => setName(e.target.value)} /><//>`
+      : html`<${AgentPicker} agents=${agents} value=${agent} label="Agent" onChange=${setAgent} />`}
+    <div class="row end"><${Button} kind="main" label=${before.kind === "agent" && kind === "person" ? "Take over" : "Change"} onClick=${() => void change()} /></div>
+  <//>`;
 }
 
 /** @param {{look: Look | null, seat: number}} props */
@@ -66,6 +90,7 @@ function Clock({ session, seat }) {
 
 /** What is expected, as shares of a bar beside the board. @param {{session: Session}} props */
 export function ExpectationBar({ session }) {
+  useEvents(session, ["thought"]);
   const { description, current, state } = session;
   const [low, high] = description.score_range;
   if (description.seats.length < 2 || low === null || high === null) return "";
@@ -73,7 +98,7 @@ export function ExpectationBar({ session }) {
   const value = over ? (session.live ? state?.result?.scores : null) ?? current.look?.scores : session.opinion?.analysis.value ?? nearest(session);
   const shares = value ? value.map((v) => Math.max(0.02, (v - low) / (high - low))) : description.seats.map(() => 1);
   const sum = shares.reduce((a, b) => a + b, 0);
-  const text = value ? value.map((v, seat) => `${description.seats[seat].name} ${scoreText(description, v)}`).join(", ") : "not known yet";
+  const text = value ? value.map((v, seat) => `${seatName(description, seat)} ${scoreText(description, v)}`).join(", ") : "not known yet";
   return html`<div class="expectation ${value ? "" : "unknown"}" role="img" aria-label="Expected result: ${text}" title=${text}>
     ${[...description.seats.keys()].reverse().map((seat) => html`<i style=${{ flexGrow: (1000 * shares[seat]) / sum, background: description.seats[seat].colour ?? `hsl(${210 + 80 * seat} 20% ${60 - 18 * seat}%)` }}></i>`)}
   </div>`;

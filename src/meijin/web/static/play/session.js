@@ -11,7 +11,7 @@
 
 import { CHANCE, OVER } from "../engine.js";
 import { Analyst } from "./analyst.js";
-import { Node, fromNotes, moveName, toNotes } from "./tree.js";
+import { Node, capital, fromNotes, moveName, seatName, toNotes } from "./tree.js";
 
 export class Session extends EventTarget {
   /**
@@ -258,7 +258,7 @@ export class Session extends EventTarget {
 
   /** Tell the live region about a move. @param {Node} node */
   say(node) {
-    const who = node.mover === CHANCE ? "chance" : this.description.seats[node.mover]?.name ?? "";
+    const who = node.mover === CHANCE ? "chance" : seatName(this.description, node.mover);
     this.dispatchEvent(new CustomEvent("said", { detail: `${who}: ${moveName(this.description, node)}` }));
   }
 
@@ -297,22 +297,21 @@ export class Session extends EventTarget {
 }
 
 /** How the game ended, in a sentence. @param {Session} session */
-export function resultText({ description, state, current }) {
+export function resultText({ description, state, current, seats }) {
   const look = state?.look ?? current.look;
   const scores = state?.result?.scores ?? look?.scores ?? [];
   const why = state?.result?.reason || look?.ending || "";
   const [low, high] = description.score_range;
   const best = Math.max(...scores);
   const winners = scores.flatMap((score, seat) => (score === best ? [seat] : []));
-  const name = (/** @type {number} */ seat) => capital(description.seats[seat].name);
+  const name = (/** @type {number} */ seat) => capital(seatName(description, seat));
+  const mine = state?.you.filter((seat) => seats[seat].kind === "person") ?? [];
   let who = "";
   if (description.seats.length === 1) {
     const bounded = low !== null && high !== null;
     who = bounded ? (best >= high ? "Solved" : best <= low ? "Not solved" : `Score ${best}`) : `Score ${best.toLocaleString("en")}`;
   } else if (winners.length === scores.length) who = "Draw";
+  else if (mine.length === 1) who = winners.includes(mine[0]) ? "You win" : "You lose";
   else who = winners.length === 1 ? `${name(winners[0])} wins` : `${winners.map(name).join(" and ")} win`;
   return why ? `${who}: ${why}` : who;
 }
-
-/** @param {string} text */
-export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -10,7 +10,7 @@ import { Button, Segments, attempt, html } from "../ui/kit.js";
 import { address, go } from "../ui/router.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { NewGame } from "./new_game.js";
-import { capital } from "./session.js";
+import { capital, seatName } from "./tree.js";
 
 /** @param {{engine: Engine, session: Session, area: BoardArea, onClose: () => void}} props */
 export function SetUp({ engine, session, area, onClose }) {
@@ -70,7 +70,7 @@ export function SetUp({ engine, session, area, onClose }) {
 
   const on = (/** @type {number} */ value) => description.board.cells.some((cell, i) => cell.tray === null && (description.alphabets?.[i]?.includes(value) ?? true));
   const palette = description.pieces.flatMap((_, value) => (!view.pieces.empty(value) && on(value) ? [value] : []));
-  const seats = [...description.seats.keys()].map((value) => ({ value, label: capital(description.seats[value].name) }));
+  const seats = [...description.seats.keys()].map((value) => ({ value, label: capital(seatName(description, value)) }));
   return html`<aside class="panel setup" aria-label="Set up a position">
     <div class="title"><h1>Set up a position</h1></div>
     <p class="hollow">Choose a piece and click cells. A second click, or the right button, clears a cell.</p>

@@ -92,6 +92,15 @@ export class Node {
   }
 }
 
+/** @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** How a seat is called in a sentence. @param {Description} description @param {number} seat */
+export function seatName(description, seat) {
+  const name = description.seats[seat]?.name ?? "";
+  return /^seat \d+$/.test(name) ? `player ${seat + 1}` : name;
+}
+
 /** How a move is written. @param {Description} description @param {Node} node */
 export function moveName(description, node) {
   return (node.mover === CHANCE ? description.outcomes : description.moves)[node.move]?.name ?? String(node.move);

@@ -66,9 +66,9 @@ export function Tabs({ tabs, value, onChange, label }) {
   </div>`;
 }
 
-/** @param {{label: string, help?: string, children?: any, wide?: boolean, error?: string}} props */
-export function Field({ label, help, children, wide, error }) {
-  return html`<label class="field ${wide ? "wide" : ""}">
+/** @param {{label: string, help?: string, title?: string, children?: any, error?: string}} props */
+export function Field({ label, help, title, children, error }) {
+  return html`<label class="field" title=${title}>
     <span class="name">${label}</span>
     ${children}
     ${error ? html`<span class="error">${error}</span>` : help ? html`<span class="help">${help}</span>` : ""}
@@ -198,17 +198,16 @@ export function useEvents(target, types) {
 
 /** The result of a promise: undefined while it is awaited, an Error if it failed. @template T @param {() => Promise<T>} make @param {any[]} inputs @returns {T | Error | undefined} */
 export function usePromise(make, inputs) {
-  const [value, setValue] = useState(/** @type {any} */ (undefined));
+  const [found, setFound] = useState(/** @type {{value: any, inputs: any[]}} */ ({ value: undefined, inputs }));
   useEffect(() => {
     let live = true;
-    setValue(undefined);
     make().then(
-      (found) => live && setValue(() => found),
-      (error) => live && setValue(error instanceof Error ? error : new Error(String(error))),
+      (value) => live && setFound({ value, inputs }),
+      (error) => live && setFound({ value: error instanceof Error ? error : new Error(String(error)), inputs }),
     );
     return () => {
       live = false;
     };
   }, inputs);
-  return value;
+  return found.inputs.every((input, i) => input === inputs[i]) ? found.value : undefined;
 }
