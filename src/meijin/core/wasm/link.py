@@ -40,8 +40,8 @@ def missing() -> str | None:
     if linker():
         return None
     return (
-        "there is no linker for WebAssembly here: install the Python package `ziglang` (pip install ziglang), or "
-        "wasm-ld of the LLVM project (Debian and Ubuntu: apt install lld; macOS: brew install lld)"
+        "there is no linker for WebAssembly here: pip install 'meijin[publish]' (the linker of the `ziglang` package), or "
+        "install wasm-ld of the LLVM project (Debian and Ubuntu: apt install lld; macOS: brew install lld)"
     )
 
 
