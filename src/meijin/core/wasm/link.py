@@ -40,7 +40,7 @@ def missing() -> str | None:
     if linker():
         return None
     return (
-        "there is no linker for WebAssembly here: pip install 'meijin[publish]' (the linker of the `ziglang` package), or "
+        "there is no linker for WebAssembly here: pip install 'meijin[publish]' (which brings the `ziglang` package), or "
         "install wasm-ld of the LLVM project (Debian and Ubuntu: apt install lld; macOS: brew install lld)"
     )
 
