@@ -40,7 +40,7 @@ def missing() -> str | None:
     if linker():
         return None
     return (
-        "there is no linker for WebAssembly here: pip install 'meijin[publish]' (which brings the `ziglang` package), or "
+        "there is no linker for WebAssembly here: pip install 'meijin[publish]' (it has the `ziglang` package's), or "
         "install wasm-ld of the LLVM project (Debian and Ubuntu: apt install lld; macOS: brew install lld)"
     )
 
