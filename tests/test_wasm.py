@@ -200,6 +200,18 @@ def test_a_rule_that_fails_says_so_in_the_page(tmp_path: Path) -> None:
     assert fails["error"].startswith("the rules stopped with ValueError: the third move")
 
 
+def test_a_rule_that_allocates_is_refused(tmp_path: Path) -> None:
+    from meijin.core.catalogue import games
+    from meijin.core.registry import load_file
+
+    source = tmp_path / "grows.py"
+    text = RAISES.replace("falls", "grows").replace('raise ValueError("the third move")', 's.ply = len(f"{move}")')
+    source.write_text(text)
+    load_file(source, games)
+    with pytest.raises(MeijinError, match="a rule makes an array, a list or a text while it runs"):
+        bundle([make("grows")], usual=("random",))
+
+
 def test_without_a_linker_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "linker", lambda: None)
     assert "pip install" in str(link.missing())
