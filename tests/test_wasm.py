@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from commands import good, run
 from meijin.core.catalogue import make
 from meijin.core.check import check_game
 from meijin.core.errors import MeijinError
@@ -210,6 +211,20 @@ def test_a_rule_that_allocates_is_refused(tmp_path: Path) -> None:
     load_file(source, games)
     with pytest.raises(MeijinError, match="a rule makes an array, a list or a text while it runs"):
         bundle([make("grows")], usual=("random",))
+
+
+def test_the_command_writes_a_page_and_nothing_over_other_files(tmp_path: Path) -> None:
+    file = tmp_path / "game.html"
+    assert "open it in a browser" in good("publish", "tic_tac_toe", "--single-file", "--out", str(file))
+    assert file.stat().st_size < 600_000
+    folder = tmp_path / "page"
+    for _ in range(2):  # the second replaces the first
+        good("publish", "tic_tac_toe", "--out", str(folder))
+    assert len(list(folder.glob("meijin.*.js"))) == 1 and (folder / "sw.js").exists()
+    refused = run("publish", "tic_tac_toe", "--out", str(tmp_path))
+    assert refused.exit_code != 0 and "holds other files" in refused.output
+    refused = run("publish", "tic_tac_toe", "--agent", "perfect", "--out", str(folder))
+    assert "does not run in a browser" in refused.output
 
 
 def test_without_a_linker_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,9 +148,9 @@ def publish(
         list[Path] | None,
         typer.Option("--net", metavar="RUN", help="Publish the newest net of a training run, or a checkpoint."),
     ] = None,
-    champion: Annotated[
-        bool, typer.Option("--champion/--no-champion", help="Publish the nets that come with Meijin (2 MB each).")
-    ] = True,
+    no_champion: Annotated[
+        bool, typer.Option("--no-champion", help="Leave out the nets that come with Meijin (2 MB each).")
+    ] = False,
     single_file: Annotated[
         bool, typer.Option("--single-file", help="One HTML file, which opens from the disk by a double click.")
     ] = False,
@@ -161,7 +161,7 @@ def publish(
     """Make a page that plays games against the computer without a server, for any static host."""
     from meijin.cli import publish as command
 
-    command.publish(games or [], load or [], agent or [], net or [], champion, single_file, out)
+    command.publish(games or [], load or [], agent or [], net or [], not no_champion, single_file, out)
 
 
 @app.command(rich_help_panel=PLAY)
