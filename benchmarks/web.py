@@ -101,6 +101,14 @@ async def new_table(http: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
         return found
 
 
+async def changed(messages: asyncio.Queue[dict[str, Any]]) -> dict[str, Any]:
+    """The next state of a table that was joined."""
+    while (message := await messages.get())["type"] != "table":
+        pass
+    found: dict[str, Any] = message["table"]
+    return found
+
+
 def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
@@ -135,17 +143,17 @@ async def clicks(address: str) -> list[list[str]]:
         while len(done) < 200:
             made = await new_table(http)
             joined, changes = await me.say("join", table=made["id"])
-            now = (await changes.get())["table"]
+            now = await changed(changes)
             while now["result"] is None and len(done) < 200:
                 ply, move = len(now["moves"]), random.choice(now["look"]["legal"])
                 began = time.perf_counter()
                 _, answers = await me.say("play", table=made["id"], move=move, ply=ply)
                 while len(now["moves"]) == ply:
-                    now = (await changes.get())["table"]
+                    now = await changed(changes)
                 seen.append(time.perf_counter() - began)
                 assert (await answers.get())["type"] == "done"
                 done.append(time.perf_counter() - began)
-            await me.ask("stop", target=joined)
+            await me.say("stop", target=joined)
     return [
         ["a person's move, until the page has the new table: median of 200", ms(statistics.median(seen))],
         ["the same, 99th percentile", ms(percentile(seen, 0.99))],
@@ -161,17 +169,17 @@ async def games(address: str, count: int = 200) -> list[list[str]]:
         made = await new_table(http, seats=[PERSON, RANDOM])
         async with client(address) as me:
             _, changes = await me.say("join", table=made["id"])
-            now = (await changes.get())["table"]
+            now = await changed(changes)
             while now["result"] is None:
                 ply = len(now["moves"])
                 await asyncio.sleep(random.uniform(0.5, 1.5))  # a quick person
                 began = time.perf_counter()
                 await me.say("play", table=made["id"], move=random.choice(now["look"]["legal"]), ply=ply)
                 while len(now["moves"]) == ply:
-                    now = (await changes.get())["table"]
+                    now = await changed(changes)
                 waits.append(time.perf_counter() - began)
                 while now["result"] is None and now["look"]["turn"] != 0:
-                    now = (await changes.get())["table"]
+                    now = await changed(changes)
                 moves += 2
 
     began = time.perf_counter()
