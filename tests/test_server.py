@@ -306,7 +306,7 @@ def test_two_servers_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(table_store, "LEAVING", 0.0)
     first = table_store.TableStore(tmp_path / "tables.db")
-    with pytest.raises(MeijinError, match="another server uses .* --data"):
+    with pytest.raises(MeijinError, match=r"another server uses .* --data"):
         table_store.TableStore(tmp_path / "tables.db")
     first.close()
     table_store.TableStore(tmp_path / "tables.db").close()

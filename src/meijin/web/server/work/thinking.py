@@ -20,6 +20,7 @@ from meijin.core.game import Game
 from meijin.core.state import State
 from meijin.web.server.work import permits
 from meijin.web.server.work.rules import advance, game_of, lines, numbers
+from meijin.web.server.work.sight import sight
 
 if TYPE_CHECKING:
     from meijin.web.server.work.worker import Ask
@@ -87,15 +88,16 @@ class Thinking:
         held = self._take(ask, game)
         last = None
         try:
+            seen = sight(held.agent, state)
             with self._thinking(ask, held.agent):
                 for last in held.agent.watch(state.copy(), _limit(ask.args["limit"]), ask.args["every"]):
                     if not ask.stopped:
-                        ask.part(_encoded(last, final=False))
+                        ask.part(_encoded(last, final=False, **seen))
         finally:
             self._return(held)
             lines.give(position, state)
         if last is not None:
-            ask.part(_encoded(last, final=True))
+            ask.part(_encoded(last, final=True, **seen))
 
     def warm(self, ask: Ask) -> None:
         """Compile what the first agent of the first game will need."""
@@ -172,8 +174,8 @@ def _limit(given: dict[str, Any] | None) -> Limit:
     return Limit(**named, clock=None if clock is None else Clock(**clock))
 
 
-def _encoded(analysis: Analysis, final: bool) -> bytes:
-    return msgspec.json.encode(plain(analysis) | {"final": final})
+def _encoded(analysis: Analysis, final: bool, **more: Any) -> bytes:
+    return msgspec.json.encode(plain(analysis) | {"final": final, **more})
 
 
 def plain(analysis: Analysis) -> dict[str, Any]:
