@@ -23,7 +23,11 @@ QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("web"), load=(CHOMP,)) as found:
+    """With `examples/chomp.py`, as a copy that tests may change."""
+    folder = tmp_path_factory.mktemp("web")
+    own = folder / CHOMP.name
+    shutil.copyfile(CHOMP, own)
+    with serving(folder / "data", load=(own,)) as found:
         yield found
 
 

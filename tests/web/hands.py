@@ -29,9 +29,13 @@ class Visitor:
         self.context, self.base = context, base
         self.page = context.new_page()
         self.faults: list[str] = []
-        self.page.on("console", lambda m: self.faults.append(f"console: {m.text}") if m.type == "error" else None)
+        self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.faults.append(f"not handled: {error}"))
         self.page.on("request", lambda request: self._expect_own(request.url))
+
+    def _hear(self, message: Any) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text} ({message.location['url']})")
 
     def _expect_own(self, url: str) -> None:
         if not url.startswith((self.base, "data:", "blob:")):

@@ -72,17 +72,20 @@ function NewRun({ engine, games, taken, onClose }) {
   const [preset, setPreset] = useState("tiny");
   const [minutes, setMinutes] = useState(5);
   const [evaluate, setEvaluate] = useState(true);
+  const [busy, setBusy] = useState(false);
   const usual = freeName(`${game}-${method === "zero" ? preset : method}`, taken);
   const start = () =>
     attempt(async () => {
       const made = name.trim() || usual;
       await server.ask("runs", { name: made, game, method, preset: method === "zero" ? preset : null, seconds: 60 * minutes, evaluate: evaluate ? ["vs(mcts(simulations=100), games=20)"] : [] });
+      // its folder is written a moment later
+      for (let n = 0; n < 60 && !(await server.ask("runs")).some((/** @type {any} */ run) => run.name === made); n++) await new Promise((resolve) => setTimeout(resolve, 500));
       onClose();
       go(address("training", made));
     });
   const text = (/** @type {(value: string) => void} */ set) => (/** @type {any} */ e) => set(e.target.value);
   return html`<${Dialog} title="New run" onClose=${onClose}>
-    <${Field} label="Game" help="A game, or an expression such as hex(size=5)."><input type="text" list="run-games" value=${game} onChange=${text((value) => setGame(value.trim()))} spellcheck="false" /><datalist id="run-games">${games.map((each) => html`<option value=${each.name}>${each.title}</option>`)}</datalist><//>
+    <${Field} label="Game" help="A game, or an expression such as hex(size=5)."><input type="text" list="run-games" value=${game} onChange=${text((value) => setGame(value.trim()))} spellcheck=${false} /><datalist id="run-games">${games.map((each) => html`<option value=${each.name}>${each.title}</option>`)}</datalist><//>
     <div class="fields">
       <${Field} label="Method"><select value=${method} onChange=${text(setMethod)}><option value="zero">zero: by itself, with search</option><option value="classic">classic: from games of a search</option></select><//>
       ${method === "zero" && html`<${Field} label="Size"><select value=${preset} onChange=${text(setPreset)}><option value="tiny">tiny: minutes</option><option value="quick">quick: an hour</option><option value="strong">strong: days</option></select><//>`}
@@ -90,6 +93,6 @@ function NewRun({ engine, games, taken, onClose }) {
       <${Field} label="Name"><input type="text" maxlength="60" value=${name} placeholder=${usual} onInput=${text(setName)} /><//>
     </div>
     <label class="field check"><input type="checkbox" checked=${evaluate} onChange=${(/** @type {any} */ e) => setEvaluate(e.target.checked)} /><span class="name">Play against MCTS now and then to see how strong it is</span></label>
-    <div class="row end"><${Button} kind="main" icon="play" label="Start" disabled=${!(minutes > 0)} onClick=${() => void start()} /></div>
+    <div class="row end"><${Button} kind="main" icon="play" label=${busy ? "Starting …" : "Start"} disabled=${busy || !(minutes > 0)} onClick=${async () => { setBusy(true); await start(); setBusy(false); }} /></div>
   <//>`;
 }
