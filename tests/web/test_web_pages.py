@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hands import Visitor
+
 from serving import Server
 
 Visit = Callable[..., Visitor]
