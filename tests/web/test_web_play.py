@@ -160,7 +160,7 @@ def test_set_up_a_position(server: Server, visit: Visit) -> None:
     visitor.page.locator(".setup").get_by_role("button", name="Play", exact=True).click()
     visitor.page.get_by_role("dialog").get_by_role("button", name="Play").click()
     visitor.wait_for_ply(1)  # O's agent moves first
-    assert visitor.page.locator('.board [data-cell="0"]').get_attribute("aria-label") == "a3: X X"
+    assert visitor.page.locator('.board [data-cell="0"]').get_attribute("aria-label") == "a3: X"
 
 
 def test_a_link_holds_the_game(server: Server, visit: Visit) -> None:
