@@ -15,9 +15,10 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 INPUTS := pyproject.toml constraints.txt
+WEB := tools/web/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help play test soak bench format clean
+.PHONY: help play test web soak bench format clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -31,7 +32,11 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web; else echo "The web app's types are not checked: there is no npm here."; fi
 	$(BIN)/pytest -n $(JOBS)
+
+web: $(WEB) ## check the types of the web app (needs Node.js)
+	$(WEB)/.bin/tsc -p tools/web
 
 soak: $(DEV) ## feed nonsense to the readers and the server, and kill the server, for some minutes
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
@@ -45,7 +50,7 @@ format: $(DEV) ## format the code and mend what ruff can mend
 	@$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and what tools left behind
-	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf $(VENV) $(WEB) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure.
@@ -73,3 +78,7 @@ $(CORE): $(INPUTS)
 $(DEV): $(INPUTS)
 	$(call install,to develop,.[dev])
 	@touch $@ $(CORE)
+
+$(WEB): tools/web/package-lock.json
+	npm ci --prefix tools/web --no-audit --no-fund --silent
+	@touch $@

@@ -53,7 +53,9 @@ def sample(name: str, seed: int = 5) -> list[int]:
 
 def main() -> None:
     found = {name: sample(name) for name in meijin.game_names()}
-    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(moves, separators=(',', ':'))}" for name, moves in found.items())
+    lines = ",\n".join(
+        f"  {json.dumps(name)}: {json.dumps(moves, separators=(',', ':'))}" for name, moves in found.items()
+    )
     TARGET.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 

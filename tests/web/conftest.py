@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hands import CHOMP, Visitor
+
 from serving import Server, serving
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
@@ -23,7 +24,11 @@ QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("web"), load=(CHOMP,)) as found:
+    """With `examples/chomp.py`, as a copy that tests may change."""
+    folder = tmp_path_factory.mktemp("web")
+    own = folder / CHOMP.name
+    shutil.copyfile(CHOMP, own)
+    with serving(folder / "data", load=(own,)) as found:
         yield found
 
 
@@ -40,22 +45,41 @@ def browser() -> Iterator[Any]:
         made.close()
 
 
-@pytest.fixture
-def visit(browser: Any, server: Server) -> Iterator[Callable[..., Visitor]]:
-    """Open a page of the app in a browser of its own: `visit("#/play/hex", width=390)`."""
-    made: list[Visitor] = []
+@pytest.fixture(scope="session")
+def contexts(browser: Any) -> Callable[..., Any]:
+    """A browser with a cache of its own; one for each width is enough for most tests."""
+    made: dict[tuple[int, int], Any] = {}
 
-    def open_page(address: str = "", *, width: int = 1280, height: int = 800, **options: Any) -> Visitor:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, has_touch=width < 600, reduced_motion="reduce", **options
-        )
-        context.set_default_timeout(30_000)
-        made.append(Visitor(context, f"http://{server.address}/"))
-        made[-1].go(address)
-        return made[-1]
+    def find(width: int, height: int, own: bool) -> Any:
+        if own or (width, height) not in made:
+            size, touch = {"width": width, "height": height}, width < 600
+            context = browser.new_context(viewport=size, has_touch=touch, reduced_motion="reduce")
+            context.set_default_timeout(30_000)
+            if own:
+                return context
+            made[width, height] = context
+        return made[width, height]
+
+    return find
+
+
+@pytest.fixture
+def visit(contexts: Callable[..., Any], server: Server) -> Iterator[Callable[..., Visitor]]:
+    """Open a page of the app: `visit("#/play/hex", width=390)`; with `own`, in a browser of its own."""
+    made: list[tuple[Visitor, bool]] = []
+
+    def open_page(address: str = "", *, width: int = 1280, height: int = 800, own: bool = False) -> Visitor:
+        visitor = Visitor(contexts(width, height, own), f"http://{server.address}/")
+        made.append((visitor, own))
+        visitor.go(address)
+        return visitor
 
     yield open_page
-    for visitor in made:
-        visitor.context.close()
-    for visitor in made:
+    for visitor, own in made:
+        visitor.page.evaluate("localStorage.clear()")
+        if own:
+            visitor.context.close()
+        else:
+            visitor.page.close()
+    for visitor, _ in made:
         assert visitor.faults == []

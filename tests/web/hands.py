@@ -29,16 +29,28 @@ class Visitor:
         self.context, self.base = context, base
         self.page = context.new_page()
         self.faults: list[str] = []
-        self.page.on("console", lambda m: self.faults.append(f"console: {m.text}") if m.type == "error" else None)
+        self.sent = 0  # bytes of all answers to requests, as they went over the line
+        self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.faults.append(f"not handled: {error}"))
         self.page.on("request", lambda request: self._expect_own(request.url))
+        self.page.on("requestfinished", self._weigh)
+
+    def _hear(self, message: Any) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text} ({message.location['url']})")
 
     def _expect_own(self, url: str) -> None:
         if not url.startswith((self.base, "data:", "blob:")):
             self.faults.append(f"request to another origin: {url}")
 
+    def _weigh(self, request: Any) -> None:
+        sizes = request.sizes()
+        self.sent += sizes["responseBodySize"] + sizes["responseHeadersSize"]
+
     def go(self, address: str) -> None:
-        self.page.goto("about:blank")
+        """As somebody who follows a link from elsewhere: the whole page is loaded."""
+        if self.page.url.startswith(self.base):
+            self.page.goto("about:blank")
         self.page.goto(self.base + address)
 
     def see(self, selector: str) -> Any:
@@ -92,7 +104,9 @@ class Visitor:
             stop.click()
         self.page.wait_for_function("before => document.querySelector('.stage').dataset.ply > before", arg=before)
 
-    def play_out(self, server: Server, table: dict[str, Any], line: list[int] | None = None, most: int = 400) -> dict[str, Any]:
+    def play_out(
+        self, server: Server, table: dict[str, Any], line: list[int] | None = None, most: int = 400
+    ) -> dict[str, Any]:
         """Play to the end along a line; without one, some legal move each time. Returns the table at its end."""
         description = server.get("description", game=table["game"])
         for number in range(most):

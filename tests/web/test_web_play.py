@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hands import SPOTS, Visitor
+
 from serving import Server
 
 Visit = Callable[..., Visitor]
@@ -135,7 +136,7 @@ def test_take_over_a_seat(server: Server, visit: Visit) -> None:
 def test_two_people_at_one_table(server: Server, visit: Visit) -> None:
     """Each plays their own seat, both see every move, and a third one watches."""
     made = table(server)
-    host, *seats = [visit() for _ in range(3)]
+    host, *seats = [visit(own=True) for _ in range(3)]
     for visitor, key in zip((*seats, host), (*made["keys"]["seats"], made["keys"]["watch"]), strict=True):
         visitor.at_table(made, key)
     first, second = seats
@@ -159,7 +160,7 @@ def test_set_up_a_position(server: Server, visit: Visit) -> None:
     visitor.page.locator(".setup").get_by_role("button", name="Play", exact=True).click()
     visitor.page.get_by_role("dialog").get_by_role("button", name="Play").click()
     visitor.wait_for_ply(1)  # O's agent moves first
-    assert visitor.page.locator('.board [data-cell="0"]').get_attribute("aria-label") == "a3: X X"
+    assert visitor.page.locator('.board [data-cell="0"]').get_attribute("aria-label") == "a3: X"
 
 
 def test_a_link_holds_the_game(server: Server, visit: Visit) -> None:
@@ -167,7 +168,7 @@ def test_a_link_holds_the_game(server: Server, visit: Visit) -> None:
     visitor.at_table(table(server, moves=WON))
     visitor.menu("Share")
     link = visitor.page.get_by_label("The game so far", exact=True).input_value()
-    other = visit(link.removeprefix(visitor.base))
+    other = visit(link.removeprefix(visitor.base), own=True)
     other.wait_for_ply(4)
     assert other.read(".moves") == visitor.read(".moves")
     other.click('[data-cell="2"]')  # a variation of their own
@@ -183,7 +184,9 @@ def test_variations_and_comments_are_kept(server: Server, visit: Visit) -> None:
     visitor.wait_for_ply(3)
     visitor.click('[data-cell="8"]')
     visitor.see(".moves .variation")
-    with visitor.page.expect_response(lambda response: response.url.endswith("/notes") and response.request.method == "POST"):
+    with visitor.page.expect_response(
+        lambda response: response.url.endswith("/notes") and response.request.method == "POST"
+    ):
         visitor.page.get_by_label("Comment on this position").fill("What if?")
     visitor.at_table(made)
     assert "What if?" in visitor.read(".moves .variation")

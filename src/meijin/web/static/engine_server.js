@@ -151,7 +151,10 @@ class Socket {
 function follow(socket, message, hear) {
   let id = 0;
   const send = () => {
-    id = socket.send(message, hear);
+    id = socket.send(message, (reply) => {
+      if (reply.type === "done" || reply.type === "error") socket.waiting.delete(id);
+      hear(reply);
+    });
   };
   socket.again.add(send);
   send();

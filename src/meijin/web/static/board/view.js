@@ -111,7 +111,8 @@ export class BoardView {
     if (this.pieces.empty(value)) return "empty";
     const piece = this.description.pieces[value];
     const owner = piece.owner === null ? "" : this.description.seats[piece.owner]?.name ?? "";
-    return [owner, piece.glyph || !owner ? piece.text : ""].filter(Boolean).join(" ");
+    const text = piece.glyph || !owner ? piece.text : "";
+    return owner.toLowerCase() === text.toLowerCase() ? owner : [owner, text].filter(Boolean).join(" ");
   }
 
   /**

@@ -55,7 +55,7 @@ export class Analyst {
   /** @param {Node} node */
   async #run(node) {
     const { session, agent } = this;
-    const stream = session.engine.analyse(session.place(node), { agent, limit: this.limit, every: 0.15 });
+    const stream = session.engine.analyse(session.place(node), { agent, limit: this.limit, every: 0.2 });
     this.stream = stream;
     this.busy = true;
     this.problem = "";

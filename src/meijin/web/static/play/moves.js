@@ -27,7 +27,7 @@ export function Moves({ session }) {
   }, [current, current.children.length]);
   const main = root.main;
   const first = all || main.length <= LONG ? root : main[main.length - LONG];
-  return html`<div class="moves numbers" ref=${ref} role="list" aria-label="Moves">
+  return html`<div class="moves numbers" ref=${ref} role=${root.children.length ? "list" : undefined} aria-label=${root.children.length ? "Moves" : undefined}>
     ${first !== root && html`<${Button} kind="quiet" label="Show all ${main.length - 1} moves" onClick=${() => setAll(true)} />`}
     ${root.comment && html`<p class="comment">${root.comment}</p>`}
     ${root.children.length ? html`<${Line} session=${session} from=${first} start=${true} />` : html`<p class="hollow">No moves yet.</p>`}

@@ -66,7 +66,7 @@ export function ParameterField({ parameter, value, onChange }) {
   }
   const text = Array.isArray(shown) ? shown.join(", ") : (shown ?? "");
   const read = (/** @type {string} */ typed) => (kind === "tuple" ? typed.split(/[\s,]+/).filter(Boolean).map(Number) : typed);
-  return html`<${Field} label=${label} title=${help}><input type="text" name=${name} value=${text} onChange=${(/** @type {any} */ e) => onChange(read(e.target.value))} spellcheck="false" /><//>`;
+  return html`<${Field} label=${label} title=${help}><input type="text" name=${name} value=${text} onChange=${(/** @type {any} */ e) => onChange(read(e.target.value))} spellcheck=${false} /><//>`;
 }
 
 /**
@@ -102,7 +102,7 @@ export function AgentPicker({ agents, value, onChange, label }) {
       <div class="fields">
         ${(info?.parameters ?? []).filter((parameter) => parameter.kind !== "agent").slice(0, 8).map((parameter) => html`<${ParameterField} key=${name + parameter.name} parameter=${parameter} value=${given[parameter.name]} onChange=${(/** @type {any} */ v) => onChange(expression(name, { ...given, [parameter.name]: v }, info?.parameters ?? []))} />`)}
       </div>
-      <${Field} label="Expression"><input type="text" class="mono" value=${value} onChange=${(/** @type {any} */ e) => onChange(e.target.value.trim())} spellcheck="false" /><//>
+      <${Field} label="Expression"><input type="text" class="mono" value=${value} onChange=${(/** @type {any} */ e) => onChange(e.target.value.trim())} spellcheck=${false} /><//>
     </div>`}
   </div>`;
 }
@@ -123,6 +123,6 @@ export function AnalystPicker({ agents, value, onChange, label }) {
       ${fit.map((agent) => html`<option value=${agent.name} selected=${!open && agent.name === value}>${agent.name}</option>`)}
       <option value="…" selected=${open}>Expression …</option>
     </select>
-    ${open && html`<input type="text" class="mono" aria-label="${label}: expression" value=${value} onChange=${(/** @type {any} */ e) => onChange(e.target.value.trim())} spellcheck="false" />`}
+    ${open && html`<input type="text" class="mono" aria-label="${label}: expression" value=${value} onChange=${(/** @type {any} */ e) => onChange(e.target.value.trim())} spellcheck=${false} />`}
   </div>`;
 }

@@ -199,7 +199,7 @@ function MoveInput({ session }) {
   };
   const example = legal?.length ? session.description.moves[legal[0]]?.name : "";
   return html`<form class="move-input" onSubmit=${enter}>
-    <input id="move-input" type="text" aria-label="Type a move" placeholder=${example ? `Type a move: ${example}` : "Type a move"} autocomplete="off" autocapitalize="off" spellcheck="false" aria-invalid=${problem ? "true" : undefined} onInput=${() => setProblem("")} />
+    <input id="move-input" type="text" aria-label="Type a move" placeholder=${example ? `Type a move: ${example}` : "Type a move"} autocomplete="off" autocapitalize="off" spellcheck=${false} aria-invalid=${problem ? "true" : undefined} onInput=${() => setProblem("")} />
     ${problem && html`<span class="error" role="alert">${problem}</span>`}
   </form>`;
 }

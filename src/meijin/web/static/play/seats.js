@@ -22,8 +22,8 @@ export function SeatCard({ session, seat, agents }) {
   const person = info.kind === "person";
   const mine = person && (state ? state.you.includes(seat) : true);
   const alone = session.seats.filter((each, k) => each.kind === "person" && (!state || state.you.includes(k))).length === 1;
-  const name = info.name || (person ? (mine && alone && state ? "You" : "Person") : agentTitle(info.agent));
   const side = capital(seatName(description, seat));
+  const name = info.name || (!person ? agentTitle(info.agent) : mine && alone && state ? "You" : side);
   const now = !turn ? "" : !session.live || !state ? "to move" : person ? (mine ? "your turn" : "to move") : state.running ? "thinking …" : "paused";
   const card = html`<span class="chip" style=${{ background: description.seats[seat].colour ?? "var(--faint)" }}></span>
     <span class="who">
@@ -32,9 +32,9 @@ export function SeatCard({ session, seat, agents }) {
     </span>
     <${Tallies} look=${look} seat=${seat} />
     ${state?.clocks && html`<${Clock} session=${session} seat=${seat} />`}`;
-  const look_ = `seat ${turn ? "turn" : ""} ${thinking ? "thinking" : ""} ${mine && turn && session.offered ? "yours" : ""}`;
-  if (!state?.host) return html`<div class=${look_}>${card}</div>`;
-  return html`<button type="button" class=${look_} title="${person ? "Let an agent play here" : `${info.agent}. Change it, or take over`}" aria-haspopup="dialog" onClick=${() => setChanging(true)}>${card}</button>
+  const classes = `seat ${turn ? "turn" : ""} ${thinking ? "thinking" : ""} ${mine && turn && session.offered ? "yours" : ""}`;
+  if (!state?.host) return html`<div class=${classes}>${card}</div>`;
+  return html`<button type="button" class=${classes} title="${person ? "Let an agent play here" : `${info.agent}. Change it, or take over`}" aria-haspopup="dialog" onClick=${() => setChanging(true)}>${card}</button>
     ${changing && html`<${SeatDialog} session=${session} seat=${seat} agents=${agents} onClose=${() => setChanging(false)} />`}`;
 }
 
