@@ -14,7 +14,9 @@ import base64
 import gzip
 import itertools
 import statistics
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from chromium import Chromium, chromium
@@ -134,6 +136,42 @@ def row(browser: Chromium, name: str, options: Any) -> list[float]:
     return compare(rates, options.rounds)
 
 
+FRAMES = """
+async (seconds) => {
+  const tasks = [], gaps = [];
+  new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => tasks.push(duration)))
+    .observe({ type: "longtask" });
+  for (let last = performance.now(), end = last + 1000 * seconds; last < end; ) {
+    const now = await new Promise(requestAnimationFrame);
+    gaps.push(now - last);
+    last = now;
+  }
+  return { tasks, gaps: gaps.slice(2).sort((a, b) => a - b) };
+}
+"""
+
+
+def frames(browser: Chromium, seconds: float) -> str:
+    """How even frames are while an agent of a published page thinks, and how long the page itself was busy at most."""
+    with tempfile.NamedTemporaryFile(suffix=".html") as file:
+        file.write(site([make("connect_four")], single_file=True).files["index.html"])
+        file.flush()
+        page = browser.page
+        rows = []
+        for agent in ("mcts", "alphabeta", "champion"):
+            page.goto("about:blank")
+            page.goto(Path(file.name).as_uri() + "#/game/connect_four?m=")
+            page.get_by_role("tab", name="Look inside").click()
+            page.get_by_label("Agent that looks at the position").first.select_option(agent)
+            page.locator("#analyse").click()
+            page.locator(".inside table").wait_for()
+            found = page.evaluate(FRAMES, seconds)
+            gaps = found["gaps"]
+            shown = [f"{gaps[int(share * (len(gaps) - 1))]:.0f} ms" for share in (0.5, 0.99, 1)]
+            rows.append([agent, *shown, f"{max(found['tasks'], default=0):.0f} ms" if found["tasks"] else "none"])
+    return table(["while it thinks", "median frame", "99 %", "longest", "longest task above 50 ms"], rows)
+
+
 def sizes() -> str:
     """What a first visit transfers, with what hosts do by themselves: gzip."""
     rows = []
@@ -160,9 +198,14 @@ def main() -> None:
     parser.add_argument("--net", type=int, default=200, help="simulations of one search with a net")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", action="store_true", help="print sizes instead")
+    parser.add_argument("--frames", action="store_true", help="print how long frames take while an agent thinks")
     options = parser.parse_args()
     if options.sizes:
         print(sizes())
+        return
+    if options.frames:
+        with chromium() as browser:
+            print(frames(browser, 5))
         return
     found: dict[str, list[float]] = {}
     with chromium() as browser:

@@ -25,7 +25,6 @@ from meijin.core.wasm.link import missing
 from meijin.web.wasm.bundle import USUAL, Bundle, bundle
 from meijin.web.wasm.script import STATIC, joined, module
 
-STYLES = ("base.css", "app.css", "play.css", "board.css")
 MARK = '<meta name="generator" content="Meijin" />'
 KEPT_AT_ONCE = 8 << 20  # bytes that a first visit may load for later visits; beyond, nets are loaded when they play
 OWN = ("*.js", "*.css", "games", "fonts", "icon.svg", "index.html", "app.webmanifest", ".nojekyll")
@@ -180,7 +179,9 @@ def _inside_script(text: str) -> str:
 
 
 def _styles() -> str:
-    text = "\n".join((STATIC / "style" / name).read_text(encoding="utf-8") for name in STYLES)
+    """The style sheets that the page names, as one."""
+    names = re.findall(r'<link rel="stylesheet" href="([^"]+)"', (STATIC / "index.html").read_text(encoding="utf-8"))
+    text = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in names)
     return re.sub(r"/\*.*?\*/\n?", "", text, flags=re.DOTALL)
 
 
