@@ -21,12 +21,19 @@ export function withBrowser(server) {
   const worker = () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
 
   /** The game, if its module is here. @param {string} game */
-  const here = (game) => {
-    if (!games.has(game)) {
-      games.set(game, null);
-      ask(`module?game=${encodeURIComponent(game)}`).then(async (file) => games.set(game, await embeddedGame(file, worker))).catch(() => {});
-    }
-    return games.get(game) ?? null;
+  const here = (game) => games.get(game) ?? null;
+
+  /** Have a game's module come: somebody plays it or looks into it. @param {string} game */
+  const want = (game) => {
+    if (games.has(game)) return;
+    games.set(game, null);
+    ask(`module?game=${encodeURIComponent(game)}`).then(async (file) => games.set(game, await embeddedGame(file, worker))).catch(() => {});
+  };
+
+  /** @param {Table} table */
+  const opened = (table) => {
+    want(table.state.game);
+    return shownAtOnce(table, here);
   };
 
   /** Whether an agent runs here as it does there. @param {NonNullable<ReturnType<typeof here>>} game @param {Question} question */
@@ -37,23 +44,20 @@ export function withBrowser(server) {
 
   return {
     ...server,
-    describe: (game) => {
-      here(game);
-      return server.describe(game);
-    },
     look: async (at) => here(at.game)?.rules.look(at.position, at.moves) ?? server.look(at),
     looks: async (at) => {
       const game = here(at.game);
       return game ? at.moves.concat(0).map((_, n) => game.rules.look(at.position, at.moves.slice(0, n))) : server.looks(at);
     },
     analyse: (at, question) => {
+      want(at.game);
       const game = here(at.game);
       return game && runs(game, question) ? analyse(Promise.resolve(game), at, question) : server.analyse(at, question);
     },
     tables: {
       ...server.tables,
-      create: async (options) => shownAtOnce(await server.tables.create(options), here),
-      open: async (id, key) => shownAtOnce(await server.tables.open(id, key), here),
+      create: async (options) => opened(await server.tables.create(options)),
+      open: async (id, key) => opened(await server.tables.open(id, key)),
     },
   };
 }
