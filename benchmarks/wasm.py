@@ -3,8 +3,9 @@
     python benchmarks/wasm.py
     python benchmarks/wasm.py connect_four go --seconds 1 --rounds 9
 
-One thread each, in turns in the same run; figures are medians. A search has a new tree each time. The page's own
-drivers run the searches, in the page itself. It needs Playwright and Chromium. --sizes prints what a visitor downloads.
+One thread each, in turns in the same run; figures are medians, per second of processor time, so that other programs
+disturb them less. A search has a new tree each time. The page's own drivers run the searches, in the page's thread. It
+needs Playwright and Chromium. --sizes prints what a visitor downloads, --frames how busy the page is meanwhile.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ import gzip
 import itertools
 import json
 import statistics
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from chromium import Chromium, chromium
-from common import Rate, compare, human, machine, moves_per_second, playouts_per_second, table
+from common import Rate, compare, human, machine, table
 
 from meijin.agents.zero import Champion
+from meijin.core import kernels
 from meijin.core.agent import Limit
 from meijin.core.catalogue import games, make
 from meijin.core.game import Game
@@ -32,6 +37,7 @@ from meijin.core.state import State
 from meijin.core.wasm.module import Builder
 from meijin.core.wasm.trial import add_trial
 from meijin.learning import files
+from meijin.search.mcts import MCTS
 from meijin.search.mcts.selection import PLAIN
 from meijin.web.wasm import parts
 from meijin.web.wasm.nets import net_file
@@ -58,21 +64,14 @@ globalThis.bench = {
     const another = new WasmModule(await WebAssembly.compile(bytes(code)), manifest);
     if (net) searches.zero = new Zero(another, facts, { net: bytes(net).buffer });
   },
-  moves(seconds) {
+  moves(games) {
     module.array("trial.rng")[0] ||= 1n;
-    let plies = 0, games = 10;
-    for (const began = performance.now();;) {
-      plies += module.run("random_games", games);
-      const spent = (performance.now() - began) / 1000;
-      if (spent >= seconds) return plies / spent;
-      if (spent < seconds / 10) games *= 2;
-    }
+    return module.run("random_games", games);
   },
   search(name, record, turn, legal, simulations) {
-    const origin = String(tasks++), limit = { simulations }, began = performance.now();
+    const origin = String(tasks++), limit = { simulations };
     const task = { record: bytes(record), origin, moves: [], turn, legal, limit, every: Infinity, act: false };
-    const found = last(searches[name].think(task));
-    return (1000 * found.simulations) / (performance.now() - began);
+    return last(searches[name].think(task)).simulations;
   },
 };
 """
@@ -101,39 +100,70 @@ class Page:
         state.roll(stream(0))
         self.at = _text(state.records.tobytes()), state.turn, [int(move) for move in state.legal_moves]
 
+        self._session = self.page.context.new_cdp_session(self.page)
+        self._session.send("Performance.enable")
+
+    def clock(self) -> float:
+        """Seconds that the page's thread has worked."""
+        metrics = self._session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "ThreadTime"))
+
     def moves(self, seconds: float) -> Rate:
-        return lambda: float(self.page.evaluate("seconds => bench.moves(seconds)", seconds))
+        return _rate(lambda games: int(self.page.evaluate("games => bench.moves(games)", games)), self.clock, seconds)
 
     def search(self, name: str, simulations: int) -> Rate:
         given = [name, *self.at, simulations]
-        return lambda: float(self.page.evaluate("given => bench.search(...given)", given))
+        return _rate(lambda _: int(self.page.evaluate("given => bench.search(...given)", given)), self.clock)
+
+
+def _rate(work: Callable[[int], int], clock: Callable[[], float], seconds: float = 0.0) -> Rate:
+    """What `work(size)` counts per second of a clock; it is called with growing sizes until that takes long enough."""
+    size = 10
+
+    def rate() -> float:
+        nonlocal size
+        while True:
+            began = clock()
+            done = work(size)
+            spent = clock() - began
+            if spent >= seconds:
+                return done / spent
+            size *= 2 if spent > seconds / 8 else 8
+
+    return rate
 
 
 def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def champion_per_second(game: Game, simulations: int) -> Rate:
-    """Simulations a second of the champion here, a new tree each time."""
-    agent, state, seeds = Champion(simulations=simulations), State(game), itertools.count()
+def native(game: Game, agent: MCTS | Champion, simulations: int) -> Rate:
+    """Simulations of an agent here, a new tree each time."""
+    state, seeds = State(game), itertools.count()
+    state.roll(stream(0))
 
-    def rate() -> float:
-        agent.reseed(next(seeds))
-        began = time.perf_counter()
-        done = agent.analyse(state, Limit(simulations=simulations)).simulations
-        return done / (time.perf_counter() - began)
+    def search(_: int) -> int:
+        agent.seed(next(seeds)) if isinstance(agent, MCTS) else agent.reseed(next(seeds))
+        return agent.analyse(state, Limit(simulations=simulations)).simulations
 
-    return rate
+    return _rate(search, time.process_time)
+
+
+def native_moves(game: Game, seconds: float) -> Rate:
+    kernel, states, rng = game.kernel(kernels.random_games), game.states(1), stream(1)
+    buffers, sums = kernels.buffers(game), [np.zeros(game.seats) for _ in range(2)]
+    return _rate(lambda games: int(kernel(states, games, rng, *buffers, *sums)), time.process_time, seconds)
 
 
 def row(browser: Chromium, name: str, options: Any) -> list[float]:
     """Rates of random moves, playouts and champion: native, Chromium, native, ..."""
     game = make(name)
     page = Page(browser, game)
-    rates = [moves_per_second(game, options.seconds), page.moves(options.seconds)]
-    rates += [playouts_per_second(game, options.simulations), page.search("mcts", options.simulations)]
+    rates = [native_moves(game, options.seconds), page.moves(options.seconds)]
+    rates += [native(game, MCTS(threads=1), options.simulations), page.search("mcts", options.simulations)]
     if files.champion(game) is not None:
-        rates += [champion_per_second(game, options.net), page.search("zero", options.net)]
+        champion = Champion(simulations=options.net, reuse=False)
+        rates += [native(game, champion, options.net), page.search("zero", options.net)]
     return compare(rates, options.rounds)
 
 
@@ -189,8 +219,8 @@ def sizes() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("games", nargs="*", help="game expressions; by default every game")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one measurement of moves (default 0.5)")
-    parser.add_argument("--simulations", type=int, default=50_000, help="of one search by playouts")
+    parser.add_argument("--seconds", type=float, default=0.3, help="of one measurement of moves (default 0.3)")
+    parser.add_argument("--simulations", type=int, default=20_000, help="of one search by playouts")
     parser.add_argument("--net", type=int, default=200, help="simulations of one search with a net")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", action="store_true", help="print sizes instead")
@@ -209,6 +239,7 @@ def main() -> None:
         browser.page.add_script_tag(content=joined(PAGE))
         for name in options.games or games.names():
             found[name] = row(browser, name, options)
+            print(name, *map(human, found[name]), file=sys.stderr)
     print(f"{machine()}, Chromium {version}\n")
     rows = []
     for name, rates in found.items():
