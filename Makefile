@@ -1,9 +1,10 @@
 # `make` alone lists what there is. The first use of a target sets up .venv; later uses find it ready.
 
 PYTHON ?= python3
-# The main job: a game against the computer. Any other arguments of `meijin` can be given instead:
+# The main job: the web app, in a browser. Any other arguments of `meijin` can be given instead, such as a game in the
+# terminal:
 #   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
-PLAY ?= play connect_four
+PLAY ?= serve --open
 BENCH ?= benchmarks/run.py
 JOBS ?= 2
 # Arguments of the soak tests: make soak SOAK="--mutations 1000000 --seed 7"
@@ -15,15 +16,16 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
 INPUTS := pyproject.toml constraints.txt
+WEB := tools/web/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help play test soak bench docs format clean
+.PHONY: help play test web soak bench docs format clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-play: $(CORE) ## play Connect Four against the computer
+play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
 test: $(DEV) ## check the format, the types and the layers, and run the tests
@@ -31,11 +33,16 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web; else echo "The web app's types are not checked: there is no npm here."; fi
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
-soak: $(DEV) ## run the long tests: mutated files, random plans, many positions; takes a while
+web: $(WEB) ## check the types of the web app (needs Node.js)
+	$(WEB)/.bin/tsc -p tools/web
+
+soak: $(DEV) ## run the long tests: mutated files, hostile messages, killed servers, many positions; takes a while
 	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
+	@for script in tests/soak/server_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
 
 bench: $(DEV) ## measure the speed
 	@$(BIN)/python $(BENCH)
@@ -49,7 +56,7 @@ format: $(DEV) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and what tools left behind
-	@rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf $(VENV) $(WEB) build dist site src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure.
@@ -81,3 +88,6 @@ $(DEV): $(INPUTS)
 $(DOCS): $(INPUTS)
 	$(call install,to build the documentation,.[docs])
 	@touch $@ $(CORE)
+$(WEB): tools/web/package-lock.json
+	npm ci --prefix tools/web --no-audit --no-fund --silent
+	@touch $@

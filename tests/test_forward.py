@@ -16,6 +16,7 @@ from meijin.learning.classic.nets import build  # noqa: E402
 from meijin.learning.nets import classic, forward, tower, winograd  # noqa: E402
 from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.nets.evaluator import CpuEvaluator, Runner  # noqa: E402
+from meijin.learning.nets.program import Assembler  # noqa: E402
 from meijin.learning.nets.weights import Weights  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
 from test_nets import GAMES, POOLED, SMALL, answers, lively, one_thread_one_seed, planes_of  # noqa: E402, F401
@@ -108,7 +109,7 @@ def test_every_width_of_vectors_agrees(lanes):
     for name in ("abalone", "connect_four"):
         net = lively(Net(make(name), ODD))
         weights = net.weights()
-        weights.__dict__["program"] = tower.assemble(weights.plan, weights.tensors, lanes)
+        weights.__dict__["program"] = tower.assemble(weights.plan, weights.tensors, Assembler(lanes))
         x = planes_of(net.game, 5)
         evaluator = CpuEvaluator(weights, 5)
         assert weights.program.lanes == lanes

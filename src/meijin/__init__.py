@@ -61,6 +61,7 @@ _PUBLIC = {
     "States": "core.batch",
     "Symmetry": "core.contract",
     "agent_names": "agents.catalogue",
+    "board": "web.notebook",  # not imported for type checkers above: layers below the web import this module
     "build": "agents.catalogue",
     "check_agent": "agents.check",
     "check_game": "core.check",
@@ -90,6 +91,7 @@ __all__ = [
     "States",
     "Symmetry",
     "agent_names",
+    "board",
     "boards",
     "build",
     "check_agent",

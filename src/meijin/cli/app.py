@@ -101,6 +101,70 @@ def rules(game: GameName, load: Load = None) -> None:
 
 
 @app.command(rich_help_panel=PLAY)
+def serve(
+    host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0: any.")] = 8000,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    load: Load = None,
+    token: Annotated[
+        str | None,
+        typer.Option("--token", metavar="TEXT", help="What full access needs; beyond this machine one is made up."),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="NAME", help="A name under which others reach this machine; repeatable."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="AGENT", help="Offer an agent that names files or programs; repeatable."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Where games are kept; by default your data folder.")
+    ] = None,
+    runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where training runs are.")] = Path("runs"),
+) -> None:
+    """Open the web app: play, look inside agents, run tournaments and training."""
+    from meijin.cli import serve as command
+
+    command.serve(host, port, open_, load or [], token, name or [], agent or [], data, runs)
+
+
+@app.command(rich_help_panel=PLAY)
+def publish(
+    games: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GAME...]",
+            help="The games; by default those of the loaded files, or all. One game with several "
+            "parameters offers a choice: 'hex(size=7)' 'hex(size=11)'.",
+        ),
+    ] = None,
+    load: Load = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="AGENT", help="Publish this agent too, such as 'mcts(rave=300)'; repeatable."),
+    ] = None,
+    net: Annotated[
+        list[Path] | None,
+        typer.Option("--net", metavar="RUN", help="Publish the newest net of a training run, or a checkpoint."),
+    ] = None,
+    no_champion: Annotated[
+        bool, typer.Option("--no-champion", help="Leave out the nets that come with Meijin (2 MB each).")
+    ] = False,
+    single_file: Annotated[
+        bool, typer.Option("--single-file", help="One HTML file, which opens from the disk by a double click.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="PATH", help="The folder, or with --single-file the file.")
+    ] = None,
+) -> None:
+    """Make a page that plays games against the computer without a server, for any static host."""
+    from meijin.cli import publish as command
+
+    command.publish(games or [], load or [], agent or [], net or [], not no_champion, single_file, out)
+
+
+@app.command(rich_help_panel=PLAY)
 def match(
     game: GameName,
     agents: Annotated[
@@ -345,6 +409,9 @@ def check(
         float, typer.Option("--timeout", metavar="S", help="Seconds after which a rule counts as hanging.")
     ] = 30.0,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if there are warnings.")] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Also try the rules as WebAssembly, as `publish` compiles them.")
+    ] = False,
     json: Json = False,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="AGENT", help="Check this agent on GAME instead of the rules.")
@@ -358,4 +425,4 @@ def check(
         return
     from meijin.cli import check as command
 
-    command.check(game, load or [], games, seed, timeout, strict, json)
+    command.check(game, load or [], games, seed, timeout, strict, json, browser)

@@ -24,7 +24,14 @@ from meijin.core.errors import BadParameter, RuleError
 
 
 def check(
-    name: str | None, load: Sequence[Path], games: int, seed: int, timeout: float, strict: bool, as_json: bool
+    name: str | None,
+    load: Sequence[Path],
+    games: int,
+    seed: int,
+    timeout: float,
+    strict: bool,
+    as_json: bool,
+    browser: bool = False,
 ) -> None:
     loaded = prepare(load)
     own = [entry.name for entry in loaded if entry.name in registry.names() and registry.get(entry.name) is entry]
@@ -35,7 +42,7 @@ def check(
     failed = False
     for each in names:
         try:
-            report = _check(each, games, seed, timeout)
+            report = _check(each, games, seed, timeout, browser)
         except RuleError as error:  # the other games of the file are worth a look all the same
             failed = True
             reports.append({"game": each, "error": str(error)})
@@ -52,7 +59,7 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _check(name: str, games: int, seed: int, timeout: float) -> Report:
+def _check(name: str, games: int, seed: int, timeout: float, browser: bool) -> Report:
     game = make(name)
     with ExitStack() as shown:
 
@@ -60,7 +67,7 @@ def _check(name: str, games: int, seed: int, timeout: float) -> Report:
             shown.close()
             shown.enter_context(busy(f"checking {game}: {what}"))
 
-        return check_game(game, games=games, seed=seed, timeout=timeout, progress=show)
+        return check_game(game, games=games, seed=seed, browser=browser, timeout=timeout, progress=show)
 
 
 # ---- the report in the terminal ----

@@ -145,6 +145,9 @@ def digest(fn: types.FunctionType, versions: bool = True) -> str:
 
 # ---- compiled twins ----
 
+#: Functions for which the target has something of its own, and what that is.
+provided: dict[Function, Any] = {}
+
 _twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 _IN_PROGRESS = object()
 _compiling = threading.RLock()  # one thread at a time makes twins; to another they would look like recursion
@@ -157,6 +160,8 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
     def swap(value: Any) -> Any:
         if value is fn and getattr(fn, "recursive", False):
             return fn  # `twin` puts the twin here once there is one
+        if isinstance(value, types.FunctionType) and value in provided:
+            return provided[value]
         return twin(value) if isinstance(value, types.FunctionType) else value
 
     names = _globals(fn.__code__)
@@ -207,6 +212,28 @@ def inlined(fn: F) -> F:
     return fn
 
 
+def read_cached(path: Path) -> bytes | None:
+    """What `write_cached` wrote there; None when it is missing or damaged: damaged machine code would crash."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    payload = data[_SUM:]
+    return payload if hashlib.sha256(payload).digest() == data[:_SUM] else None
+
+
+def write_cached(path: Path, payload: bytes) -> None:
+    """A full or read-only disk costs the next start its compile time, nothing else."""
+    part = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(hashlib.sha256(payload).digest() + payload)
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+
+
 class _DiskCache:
     """What Numba asks of a dispatcher's cache, with one file per overload; any damage means compiling again."""
 
@@ -232,12 +259,9 @@ class _DiskCache:
 
         target_context.refresh()
         try:
-            data = self._path(sig, target_context.codegen()).read_bytes()
-            payload = data[_SUM:]
-            if hashlib.sha256(payload).digest() != data[:_SUM]:  # damaged machine code would crash
-                return None
-            return CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # missing, truncated or of another version: compile and write it again
+            payload = read_cached(self._path(sig, target_context.codegen()))
+            return None if payload is None else CompileResult._rebuild(target_context, *pickle.loads(payload))
+        except Exception:  # of another version: compile and write it again
             return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -245,16 +269,7 @@ class _DiskCache:
 
         if result.library.has_dynamic_globals:  # tables above 1 MB cannot be stored
             return
-        path = self._path(sig, result.library.codegen)
-        part = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            payload = dumps(result._reduce())
-            part.write_bytes(hashlib.sha256(payload).digest() + payload)
-            part.replace(path)
-        except OSError:  # a full or read-only disk costs the next start its compile time, nothing else
-            with suppress(OSError):
-                part.unlink()
+        write_cached(self._path(sig, result.library.codegen), dumps(result._reduce()))
 
     def has(self, sig: Any, codegen: Any) -> bool:
         try:

@@ -17,6 +17,11 @@ def copy(dst: Any, src: Any) -> None:
     dst[0] = src[0]
 
 
+def stopped(stop: Any) -> Any:
+    """Whether a search was told to stop; a browser, where nobody can write to memory meanwhile, asks the clock."""
+    return stop[0] != 0
+
+
 def start(game: Game) -> Function:
     rule = game.start
 

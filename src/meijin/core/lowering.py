@@ -30,7 +30,7 @@ def inner(fn: types.FunctionType, inlined: bool = False) -> Any:
     return dispatcher
 
 
-class _Library(JITCodeLibrary):
+class Library(JITCodeLibrary):
     """Code to be linked into a kernel, optimised but without machine code."""
 
     def _optimize_final_module(self) -> None:
@@ -47,7 +47,7 @@ class _Lowering(NativeLowering):
     _name = "meijin_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        library = state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        library = state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
         super().run_pass(state)
         library.finalize()

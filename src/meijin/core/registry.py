@@ -115,6 +115,8 @@ class Registry(Generic[T]):
         self.group = group
         self.package = package
         self.own = dict(own or {})
+        #: Called before a factory is, if set; it may raise. For programs that take expressions from strangers.
+        self.check: Callable[[Entry[T], inspect.BoundArguments], None] | None = None
         self.broken: dict[str, str] = {}  # entry points that could not be loaded, with the reason
         self._entries: dict[str, Entry[T]] = {}
         self._waiting: list[EntryPoint] | None = None  # entry points not loaded yet; None: not looked up
@@ -170,6 +172,8 @@ class Registry(Generic[T]):
         """Call the factory that `expression` names with the expression's arguments."""
         call = parse(expression) if isinstance(expression, str) else expression
         bound = self.bind(call, *given)
+        if self.check is not None:
+            self.check(self.get(call.name), bound)
         try:
             return self.get(call.name).factory(*bound.args, **bound.kwargs)
         except (TypeError, OverflowError) as error:  # an argument of a kind, or a number of a size, that it cannot use

@@ -19,7 +19,7 @@ from meijin.core import kernels
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
-from meijin.core.kernels import copy, no_odds
+from meijin.core.kernels import copy, no_odds, stopped
 from meijin.core.options import between
 from meijin.core.state import State
 from meijin.search.hashing import keyer, table_size, words
@@ -69,7 +69,7 @@ def searcher(game: Game) -> Function:
 
     def search(w: Any, ply: int, depth: int) -> int:
         w.info[NODES] += 1
-        if w.info[NODES] >= w.info[MOST_NODES] or (w.info[NODES] & 1023 == 0 and w.stop[0] != 0):
+        if w.info[NODES] >= w.info[MOST_NODES] or (w.info[NODES] & 1023 == 0 and stopped(w.stop)):
             w.info[STOPPED] = LIMIT
         if w.info[STOPPED] != 0:
             return -1

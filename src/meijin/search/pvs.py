@@ -17,7 +17,7 @@ import numpy as np
 
 from meijin.core.compile import Function
 from meijin.core.game import OVER, Game
-from meijin.core.kernels import copy
+from meijin.core.kernels import copy, stopped
 from meijin.search.hashing import keyer
 
 WIN = 1_000_000  # less the plies it takes
@@ -104,7 +104,7 @@ def next_best(moves: Any, ranks: Any, i: int, n: int) -> Any:
 def tick(w: Any) -> bool:
     """Count a node; True when the search must stop."""
     w.info[NODES] += 1
-    if w.info[NODES] >= w.info[MOST_NODES] or (w.info[NODES] & 1023 == 0 and w.stop[0] != 0):
+    if w.info[NODES] >= w.info[MOST_NODES] or (w.info[NODES] & 1023 == 0 and stopped(w.stop)):
         w.info[STOPPED] = 1
     return w.info[STOPPED] != 0
 

@@ -2,7 +2,7 @@
 
 The rules are tried interpreted first, where a mistake has a line, and only then compiled, where the same mistake could
 write outside the record. All of it runs in a child process (see `supervise`), but for the comparison with a GPU, whose
-driver does not survive a fork.
+driver does not survive a fork, and with a browser's code, which runs in processes of its own.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from meijin.core.check import browser as browsers
 from meijin.core.check import comparisons, declarations, laws, setups
 from meijin.core.check.advice import warnings
 from meijin.core.check.laws import Evidence, Tried
 from meijin.core.check.statistics import Statistics
 from meijin.core.check.supervise import Watch, supervised
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 
 #: In the order in which they are tried. To add a law, write the function and put it here; one about single positions
@@ -73,14 +74,16 @@ def check_game(
     games: int = 20,
     seed: int = 0,
     gpu: bool | None = None,
+    browser: bool | None = False,
     timeout: float = 30.0,
     progress: Callable[[str], None] = lambda law: None,
 ) -> Report:
     """Try every law on a game and describe its play; the first broken law raises a RuleError with a remedy.
 
     `games` scales the work; long games are interpreted less often. `gpu`: compare with a GPU if there is one (None),
-    always (True: without one it is an error), or never (False). `timeout`: seconds after which one call of a rule, or
-    of a compiled loop of rules, counts as hanging. `progress` is called with the name of each law that is tried.
+    always (True: without one it is an error), or never (False). `browser`: the same for WebAssembly, which needs a
+    linker and Node.js, and takes seconds to compile. `timeout`: seconds after which one call of a rule, or of a
+    compiled loop of rules, counts as hanging. `progress` is called with the name of each law that is tried.
     """
     if games < 1:
         raise BadParameter(f"games={games} must be at least 1")
@@ -90,14 +93,21 @@ def check_game(
         from meijin.core import cuda
 
         cuda.require()
+    if browser and (why := browsers.missing()):
+        raise MeijinError(f"rules cannot be tried as WebAssembly: {why}")
     report = supervised(game, lambda watch: _report(Evidence(game, games, seed, watch)), timeout, progress)
-    law = comparisons.gpu_equals_cpu
-    if gpu is False:
-        tried = Tried(0, "games", "left out: gpu=False")
-    else:
-        progress(_name(law))
-        tried = law(Evidence(game, games, seed, Watch(game, timeout)))
-    return replace(report, laws=(*report.laws, _law(law, tried)))
+    held = [*report.laws]
+    for law, wanted, option in (
+        (comparisons.gpu_equals_cpu, gpu, "gpu"),
+        (browsers.browser_equals_cpu, browser, "browser"),
+    ):
+        if wanted is False:
+            tried = Tried(0, "games", f"left out: {option}=False")
+        else:
+            progress(_name(law))
+            tried = law(Evidence(game, games, seed, Watch(game, timeout)))
+        held.append(_law(law, tried))
+    return replace(report, laws=tuple(held))
 
 
 def _report(evidence: Evidence) -> Report:

@@ -51,6 +51,13 @@ class Code(NamedTuple):
 
 @cache
 def forward(lanes: int) -> Function:
+    """`program` as a kernel for this processor."""
+    run = program(lanes)
+    assert isinstance(run, FunctionType)
+    return Kernel(run, f"forward-{lanes}") if JIT else interpreted(run)
+
+
+def program(lanes: int) -> Function:
     """`run(code, memory, starts, steps, live, count, chunk)`: evaluate the first `count` positions, chunk by chunk.
 
     `starts` is used up: it ends behind the last position. `live` is room for one operation.
@@ -202,5 +209,4 @@ def forward(lanes: int) -> Function:
                 starts[region] += now * steps[region]
             done += now
 
-    assert isinstance(run, FunctionType)
-    return Kernel(run, f"forward-{lanes}") if JIT else interpreted(run)
+    return run

@@ -20,16 +20,16 @@ Array = NDArray[Any]
 EPSILON = 1e-5  # of batch norm
 
 
-def assemble(plan: Plan, tensors: Mapping[str, Array], lanes: int = 0) -> Program:
+def assemble(plan: Plan, tensors: Mapping[str, Array], to: Assembler | None = None) -> Program:
     """Tensors that are missing, too many or of another shape are an error."""
-    return _Tower(plan, tensors, lanes).program()
+    return _Tower(plan, tensors, to or Assembler()).program()
 
 
 class _Tower:
-    def __init__(self, plan: Plan, tensors: Mapping[str, Array], lanes: int):
+    def __init__(self, plan: Plan, tensors: Mapping[str, Array], to: Assembler):
         self.plan, self.game, self.config, self.layout = plan, plan.game, plan.config, plan.layout
         self.tensors, self.unused = tensors, set(tensors)
-        self.to = Assembler(lanes)
+        self.to = to
         self.on_board = [cell >= 0 for cell in self.layout.source] or [True]
         self.mask = self.to.mask(self.on_board)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from meijin.core.compile import Function, inlined
+from meijin.core.floats import log_whole
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy
 from meijin.core.rng import uniform
@@ -52,7 +53,7 @@ def make_select(game: Game, options: Options = PLAIN) -> Function:
                 child += 1
             return child
         # UCB1 on scores scaled to -1..1, multiplied by half the span of the scores: the order is the same.
-        bonus = c * 0.5 * (bounds[seat, 1] - bounds[seat, 0]) * math.sqrt(math.log(np.float64(node.visits)))
+        bonus = c * 0.5 * (bounds[seat, 1] - bounds[seat, 0]) * math.sqrt(log_whole(node.visits))
         best, best_child = -math.inf, first
         for child in range(first, first + n):
             value = stats[child, MEAN] + bonus * stats[child, EXPLORATION]
@@ -94,7 +95,7 @@ def _select_with_options(game: Game, options: Options) -> Function:
             while nodes[child].visits > 0:
                 child += 1
             return child
-        bonus *= math.sqrt(math.log(np.float64(node.visits)))
+        bonus *= math.sqrt(log_whole(node.visits))
         best, best_child = -math.inf, first
         for child in range(first, first + n):
             value = stats[child, MEAN] + bonus * stats[child, EXPLORATION]
@@ -118,7 +119,7 @@ def _select_with_options(game: Game, options: Options) -> Function:
         first, visits = nodes[i].first, np.float64(nodes[i].visits)
         beta = math.sqrt(rave / (3.0 * visits + rave))
         # Before the first playout the span of the scores may be unknown, and there is nothing to weigh.
-        bonus = bonus * math.sqrt(math.log(visits)) if visits > 1.0 else 0.0
+        bonus = bonus * math.sqrt(log_whole(visits)) if visits > 1.0 else 0.0
         best, best_child = -math.inf, first
         for child in range(first, first + n):
             known = stats[child, RAVE_VISITS] > 0.0

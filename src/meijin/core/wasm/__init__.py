@@ -1,0 +1,1 @@
+"""WebAssembly, the third target beside CPU and CUDA: the same kernels, compiled for browsers."""

@@ -1,0 +1,1 @@
+"""The web app: its pages, its server, and games compiled for browsers."""

@@ -1,0 +1,52 @@
+"""What workers say about games and agents, remembered until files change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+from meijin.web.server.lanes import PATIENCE, Lanes
+
+MOST = 300  # answers
+COMPILING = 600.0  # seconds that a game may take to become WebAssembly
+
+
+class Catalogue:
+    def __init__(self, lanes: Lanes):
+        self._lanes = lanes
+        self._known: OrderedDict[tuple[str, str], asyncio.Future[bytes]] = OrderedDict()
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    async def games(self) -> bytes:
+        return await self._ask("list_games", "")
+
+    async def description(self, game: str) -> bytes:
+        return await self._ask("describe", game)
+
+    async def agents(self, game: str) -> bytes:
+        return await self._ask("list_agents", game)
+
+    async def module(self, game: str) -> bytes:
+        """Compiling takes a while; it happens where nobody waits for a move."""
+        return await self._ask("module", game)
+
+    async def _ask(self, call: str, game: str) -> bytes:
+        """The answer as JSON; those who ask at the same time share one."""
+        key = call, game
+        known = self._known.get(key)
+        if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
+            known = self._known[key] = asyncio.ensure_future(self._fetch(call, game))
+            if len(self._known) > MOST:
+                self._known.popitem(last=False)
+        return await asyncio.shield(known)
+
+    async def _fetch(self, call: str, game: str) -> bytes:
+        slow = call == "module"
+        lane, patience = (self._lanes.analysis, COMPILING) if slow else (self._lanes.chores, PATIENCE)
+        found: Any = await lane.call(call, {"game": game}, patience=patience)
+        return found if isinstance(found, bytes) else msgspec.json.encode(found)

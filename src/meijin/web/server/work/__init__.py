@@ -1,0 +1,1 @@
+"""What runs in worker processes: rules, agents, records and pictures, tournaments, training. See `worker`."""

@@ -1,0 +1,111 @@
+/**
+ * One training run: its curves, its games as they are played, its checkpoints, and how their opinion of a position changed.
+ *
+ * @import {Description, Engine, Look, Server} from "../engine.js"
+ */
+
+import { begin, tableAddress } from "../play/open.js";
+import { seatName } from "../play/tree.js";
+import { Chart } from "../ui/chart.js";
+import { Button, Icon, Spinner, attempt, html, usePromise } from "../ui/kit.js";
+import { go } from "../ui/router.js";
+import { useEffect, useState } from "../vendor/preact.js";
+import { Explorer, JobState, MiniBoard, duration, useLive } from "./parts.js";
+import { points } from "./training.js";
+
+/** Curves that belong together, by the names of their columns. @type {[string, RegExp][]} */
+const GROUPS = [
+  ["Elo", /^elo$/],
+  ["Points in evaluations", /^(points|vs|eval|score)_(?!seat)/],
+  ["Loss", /^loss_/],
+  ["Entropy of the policy", /_entropy$/],
+  ["Length of games", /^game_length$/],
+  ["Error of the value", /^(value_error|calibration_gap)$/],
+  ["Score by seat", /^score_seat/],
+  ["Simulations per second", /^simulations_per_second$/],
+];
+
+/** @param {{engine: Engine, name: string}} props */
+export function RunPage({ engine, name }) {
+  const server = /** @type {Server} */ (engine.server);
+  const path = `runs/${encodeURIComponent(name)}`;
+  const { value: run, error, again } = useLive(server, path, { type: "follow", what: "train", name });
+  const game = run?.game ?? "";
+  const description = usePromise(async () => (game ? engine.describe(game) : undefined), [game]);
+  if (error && !run) return html`<main class="notice"><h1>No such run</h1><p>${error}</p><a class="button main" href="#/training">All runs</a></main>`;
+  if (!run) return html`<main class="page"><${Spinner} /></main>`;
+  const running = ["running", "stopping"].includes(run.job?.state);
+  const act = (/** @type {string} */ what, /** @type {any} */ body = {}) => attempt(async () => { await server.ask(`${path}/${what}`, body); again(); });
+  const play = (/** @type {string} */ agent) => attempt(async () => {
+    const seats = /** @type {any[]} */ ((await engine.describe(game)).seats.map((_, seat) => (seat === 0 ? { kind: "person" } : { kind: "agent", agent })));
+    if (seats.length === 1) seats[0] = { kind: "agent", agent };
+    go(tableAddress(await begin(engine, { game, seats, speed: seats.length === 1 ? 0.4 : 0 })));
+  });
+  const ready = description && !(description instanceof Error) ? /** @type {Description} */ (description) : null;
+  return html`<main class="page" id="main" tabindex="-1">
+    <a class="up" href="#/training"><${Icon} name="back" />Training</a>
+    <div class="page-head"><div><h1>${run.name}</h1><p class="numbers">${run.game} · ${run.method} · iteration ${run.iteration} · ${duration(run.seconds)}</p></div>
+      <div class="row">${running ? html`<${Button} icon="pause" label="Stop" onClick=${() => void act("stop")} />` : html`<${Button} icon="play" label="Train 10 more minutes" onClick=${() => void act("resume", { seconds: run.seconds + 600 })} />`}
+        ${run.agent && html`<${Button} kind="main" icon="play" label="Play against it" onClick=${() => void play(run.agent)} />`}</div></div>
+    <${JobState} job=${run.job} />
+    <div class="charts">${GROUPS.map(([title, pattern]) => {
+      const series = Object.keys(run.metrics).filter((column) => pattern.test(column)).map((column) => ({ name: column.replace(/^loss_loss$/, "all").replace(/^(loss|score)_/, "").replaceAll("_", " "), points: points(run.metrics, column) })).filter((each) => each.points.length);
+      return series.length ? html`<${Chart} key=${title} title=${title} series=${series} />` : "";
+    })}</div>
+    ${ready && run.agent && html`<${SelfPlay} server=${server} run=${run.name} description=${ready} /><${Opinions} engine=${engine} run=${run.name} game=${game} description=${ready} />`}
+    <section><h2>Checkpoints</h2>${run.checkpoints.length ? html`<ul class="checkpoints">${[...run.checkpoints].reverse().map((/** @type {any} */ each) => html`<li><button type="button" class="button plain numbers" title="Play against ${each.name}" onClick=${() => void play(run.agent.replace(`"${run.name}"`, `"${each.name}"`))}>${each.iteration}</button></li>`)}</ul><p class="hollow">Click one to play against it.</p>` : html`<p class="hollow">None yet.</p>`}</section>
+    <details class="settings"><summary>Settings</summary><pre class="mono">${JSON.stringify(run.config, null, 2)}</pre></details>
+  </main>`;
+}
+
+/** Games that the newest net plays against itself now. @param {{server: Server, run: string, description: Description}} props */
+function SelfPlay({ server, run, description }) {
+  const [on, setOn] = useState(false);
+  const [boards, setBoards] = useState(/** @type {{look: Look}[]} */ ([]));
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    if (!on) return;
+    setProblem("");
+    return server.follow({ type: "boards", run, count: 4, every: 0.6 }, (reply) => {
+      if (reply.type === "boards") setBoards(reply.boards);
+      else if (reply.type === "error") setProblem(reply.message);
+    });
+  }, [on, run]);
+  return html`<section><div class="row"><h2>The newest net against itself</h2><${Button} icon=${on ? "pause" : "play"} label=${on ? "Stop" : "Watch"} onClick=${() => setOn(!on)} /></div>
+    ${problem && html`<p class="error">${problem}</p>`}
+    ${boards.length > 0 && html`<div class="boards">${boards.map(({ look }, i) => html`<${MiniBoard} key=${i} description=${description} look=${look} />`)}</div>`}</section>`;
+}
+
+/** How the opinion of a position changed from checkpoint to checkpoint. @param {{engine: Engine, run: string, game: string, description: Description}} props */
+function Opinions({ engine, run, game, description }) {
+  const server = /** @type {Server} */ (engine.server);
+  const [moves, setMoves] = useState(/** @type {number[]} */ ([]));
+  const [asked, setAsked] = useState(/** @type {number[] | null} */ (null));
+  const [said, setSaid] = useState(/** @type {any[]} */ ([]));
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    if (!asked) return;
+    setSaid([]);
+    setProblem("");
+    return server.follow({ type: "opinions", run, at: { game, position: null, moves: asked } }, (reply) => {
+      if (reply.type === "opinion") setSaid((before) => [...before, reply]);
+      else if (reply.type === "error") setProblem(reply.message);
+    });
+  }, [asked, run]);
+  const known = said.filter((each) => each.iteration !== null);
+  const values = description.seats.map((_, seat) => ({ name: seatName(description, seat), points: known.flatMap((each) => (each.value ? [/** @type {[number, number]} */ ([each.iteration, each.value[seat]])] : [])) }));
+  const last = known.at(-1);
+  const liked = (last?.moves ?? []).slice(0, 5).map((/** @type {any} */ info) => ({
+    name: description.moves[info.move]?.name ?? "",
+    points: known.flatMap((each) => {
+      const found = each.moves.find((/** @type {any} */ other) => other.move === info.move)?.prior;
+      return found === null || found === undefined ? [] : [/** @type {[number, number]} */ ([each.iteration, found])];
+    }),
+  }));
+  return html`<section><h2>How its opinion of a position changed</h2>
+    <div class="beside"><${Explorer} engine=${engine} description=${description} game=${game} moves=${moves} onMoves=${setMoves} />
+      <div class="stack"><div class="row"><${Button} icon="chart" label="Ask every checkpoint" onClick=${() => setAsked([...moves])} /><span class="hollow">Play to a position first, if you like.</span></div>
+        ${problem && html`<p class="error">${problem}</p>`}
+        ${known.length > 0 && html`<${Chart} title="Expected score" series=${description.seats.length === 2 ? values.slice(0, 1) : values} />${liked.length > 0 && html`<${Chart} title="Probability of its favourite moves" series=${liked} low=${0} />`}`}
+      </div></div></section>`;
+}

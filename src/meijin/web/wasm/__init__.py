@@ -1,0 +1,1 @@
+"""Games for the browser: rules, searches and nets, compiled to WebAssembly."""

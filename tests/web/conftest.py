@@ -1,0 +1,85 @@
+"""A real browser in front of a real server: one of each for all tests here.
+
+Whatever a page does, three things fail the test that opened it: a request to another origin, an error on the console,
+and an exception or rejected promise that nobody handled.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hands import CHOMP, Visitor
+
+from serving import Server, serving
+
+pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+
+CHROMIUM = os.environ.get("MEIJIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """With `examples/chomp.py`, as a copy that tests may change."""
+    folder = tmp_path_factory.mktemp("web")
+    own = folder / CHOMP.name
+    shutil.copyfile(CHOMP, own)
+    with serving(folder / "data", load=(own,)) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import Error, sync_playwright
+
+    with sync_playwright() as playwright:
+        try:
+            made = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, "--no-first-run"])
+        except Error as error:
+            pytest.skip(f"needs Chromium, at MEIJIN_CHROMIUM or by `playwright install chromium`: {error}")
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def contexts(browser: Any) -> Callable[..., Any]:
+    """A browser with a cache of its own; one for each width is enough for most tests."""
+    made: dict[tuple[int, int], Any] = {}
+
+    def find(width: int, height: int, own: bool) -> Any:
+        if own or (width, height) not in made:
+            size, touch = {"width": width, "height": height}, width < 600
+            context = browser.new_context(viewport=size, has_touch=touch, reduced_motion="reduce")
+            context.set_default_timeout(30_000)
+            if own:
+                return context
+            made[width, height] = context
+        return made[width, height]
+
+    return find
+
+
+@pytest.fixture
+def visit(contexts: Callable[..., Any], server: Server) -> Iterator[Callable[..., Visitor]]:
+    """Open a page of the app: `visit("#/play/hex", width=390)`; with `own`, in a browser of its own."""
+    made: list[tuple[Visitor, bool]] = []
+
+    def open_page(address: str = "", *, width: int = 1280, height: int = 800, own: bool = False) -> Visitor:
+        visitor = Visitor(contexts(width, height, own), f"http://{server.address}/")
+        made.append((visitor, own))
+        visitor.go(address)
+        return visitor
+
+    yield open_page
+    for visitor, own in made:
+        visitor.page.evaluate("localStorage.clear()")
+        if own:
+            visitor.context.close()
+        else:
+            visitor.page.close()
+    for visitor, _ in made:
+        assert visitor.faults == []

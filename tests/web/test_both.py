@@ -1,0 +1,37 @@
+"""The server's page with games compiled for the browser: the page looks and searches itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hands import Visitor
+
+from serving import Server
+
+
+def test_the_page_searches_and_shows_moves_itself(server: Server, visit: Callable[..., Visitor]) -> None:
+    assert server.get("features")["modules"]
+    server.get("module", game="tic_tac_toe")  # compiled, so that the page has it at once
+    asked: list[str] = []
+    table = server.post("tables", game="tic_tac_toe", seats=[{"kind": "person"}, {"kind": "person"}])
+    visitor = visit()
+
+    def hear(sent: str) -> None:
+        asked.append(sent)
+
+    visitor.page.on("websocket", lambda socket: socket.on("framesent", hear))
+    with visitor.page.expect_response("**/api/module*"):
+        visitor.at_table(table)
+    visitor.page.on("request", lambda request: asked.append(request.url))
+    visitor.play(server.get("description", game="tic_tac_toe"), 4)
+    assert server.get(f"tables/{table['id']}", key=table["keys"]["host"])["moves"] == [4]
+    visitor.page.get_by_role("tab", name="Look inside").click()
+    visitor.click("#analyse")
+    visitor.see(".inside table")
+    assert any('"play"' in text for text in asked)
+    assert not [text for text in asked if "/api/look" in text or '"analyse"' in text]
+
+
+def test_games_of_the_servers_own_files_stay_there(server: Server) -> None:
+    response = server.http.get("/api/module", params={"game": "chomp"})
+    assert response.status_code == 403 and response.json()["code"] == "refused"

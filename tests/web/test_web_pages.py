@@ -1,0 +1,74 @@
+"""The pages beside play: tournaments, training, and the one for people who invent games."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hands import Visitor
+
+from serving import Server
+
+Visit = Callable[..., Visitor]
+
+
+def test_a_tournament_from_start_to_its_games(visit: Visit) -> None:
+    visitor = visit("#/arena")
+    visitor.button("New tournament")
+    dialog = visitor.page.get_by_role("dialog")
+    for game in ("Connect Four", "Tic-tac-toe"):  # not the one, but the other
+        dialog.get_by_role("button", name=game).click()
+    dialog.get_by_label("Agent 3", exact=True).select_option(label="Random · any legal move")
+    dialog.get_by_label("Rounds").fill("1")
+    dialog.get_by_label("Name").fill("small")
+    dialog.get_by_role("button", name="Start").click()
+    visitor.see("h1:has-text('small')")
+    visitor.see(".page-head p:has-text('6 of 6 games')")  # told by the server as the games end
+    assert visitor.page.locator(".standings tbody tr").count() == 3
+    assert visitor.page.locator(".crosstable td:not(.none) b").count() == 6
+    visitor.page.locator(".page-head").get_by_role("link", name="Games").click()
+    visitor.see(".page-head p:has-text('6 games fit')")
+    visitor.click(".openings .pick")  # on in the tree of openings
+    visitor.see(".openings .explorer button[title='One move back']:not([disabled])")
+    visitor.button("Look")
+    visitor.see(".play .moves .move")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+def test_a_run_is_started_followed_and_played_against(visit: Visit) -> None:
+    visitor = visit("#/training")
+    visitor.button("New run")
+    dialog = visitor.page.get_by_role("dialog")
+    dialog.get_by_role("combobox", name="Game A game").fill("tic_tac_toe")
+    dialog.get_by_label("Name").fill("small")
+    dialog.get_by_label("Play against MCTS").uncheck()
+    dialog.get_by_role("button", name="Start").click()
+    visitor.see(".chart .line")  # a curve while it trains
+    visitor.see(".checkpoints button")
+    visitor.button("Stop")
+    visitor.see(".page-head button:has-text('Train 10 more minutes')")
+    visitor.button("Watch")
+    visitor.see(".boards .board .pieces .body")
+    visitor.button("Ask every checkpoint")
+    visitor.see(".chart:has-text('Expected score')")
+    visitor.click(".checkpoints button")
+    visitor.wait_for_ply(0)
+    visitor.click('[data-cell="4"]')
+    visitor.wait_for_ply(2)
+
+
+def test_a_file_is_followed_as_it_is_saved(server: Server, visit: Visit) -> None:
+    file = Path(server.settings.load[0])
+    rules = file.read_text(encoding="utf-8")
+    visitor = visit("#/designer")
+    visitor.see(".laws li")
+    visitor.see('.explorer [data-cell][aria-disabled="false"]')
+    try:
+        file.write_text(rules + "\nthis is not Python\n", encoding="utf-8")
+        assert "chomp.py" in visitor.read(".problem")
+    finally:
+        file.write_text(rules, encoding="utf-8")
+    visitor.see(".file + .beside .explorer .board")
+    assert visitor.page.locator(".problem").count() == 0

@@ -1,0 +1,61 @@
+"""What must hold on every page: nothing that axe-core calls serious, and a small first page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hands import Visitor
+
+from serving import Server
+
+Visit = Callable[..., Visitor]
+AXE = Path(__file__).parents[2] / "tools" / "web" / "node_modules" / "axe-core" / "axe.min.js"
+FIRST_PAGE = 300_000  # bytes, as they are sent
+DIALOGS = ("New game", "Share", "Import or export", "Settings")
+
+
+def faults(visitor: Visitor, only: str = "") -> list[str]:
+    """What axe-core finds that is serious or critical, by all its rules or one of them."""
+    visitor.page.evaluate("document.fonts.ready")
+    found: dict[str, Any] = visitor.page.evaluate("rules => axe.run(rules ? {runOnly: [rules]} : {})", only)
+    bad = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary']}" for each in bad for node in each["nodes"]]
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: npm ci --prefix tools/web")
+@pytest.mark.parametrize("theme", ["light", "dark", "wood"])
+def test_axe_finds_nothing_serious(theme: str, server: Server, visit: Visit) -> None:
+    # As a script of the page itself its policy would refuse it; evaluated by the browser it may look at everything.
+    visitor = visit()
+    visitor.page.evaluate("theme => localStorage.setItem('meijin', JSON.stringify({theme}))", theme)
+    table = server.post("tables", game="minishogi")
+    over = server.post("tables", game="tic_tac_toe", moves=[0, 3, 1, 4, 2])
+    pages = {"": ".card .board"} | {f"#/table/{each['id']}": ".stage .board" for each in (table, over)}
+    if theme == "light":
+        more = {"arena": ".page-head", "training": ".page-head", "designer": ".explorer .board"}
+        pages = {f"#/{name}": there for name, there in more.items()} | pages
+    for address, there in pages.items():
+        visitor.go(address)
+        visitor.see(there)
+        visitor.page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert faults(visitor, "" if theme == "light" else "color-contrast") == [], f"{address} in {theme}"
+    if theme == "light":
+        for name in DIALOGS:
+            visitor.menu(name)
+            visitor.page.get_by_role("dialog").wait_for()
+            assert faults(visitor) == [], name
+            visitor.page.keyboard.press("Escape")
+            visitor.page.get_by_role("dialog").wait_for(state="hidden")
+        for name in ("Look inside", "Rules"):
+            visitor.page.get_by_role("tab", name=name).click()
+            assert faults(visitor) == [], name
+
+
+def test_the_first_page_is_small(visit: Visit) -> None:
+    visitor = visit(own=True)
+    visitor.see(".card:nth-child(3) .board")
+    visitor.page.wait_for_load_state("networkidle")
+    assert visitor.sent < FIRST_PAGE
