@@ -133,8 +133,8 @@ def start() -> list[list[str]]:
             made = httpx.post(f"http://{address}/api/tables", json={"game": GAME, "seats": [PERSON, RANDOM]}).json()
             httpx.post(f"http://{address}/api/tables/{made['id']}/play", json={"move": 3, "ply": 0}, timeout=60)
             found["first move"].append(time.perf_counter() - began)
-    words = {"page": "first page", "games": "and all that it asks for", "first move": "and a first move made"}
-    return [[f"`meijin serve` to the {words[k]}", f"{statistics.median(v):.2f} s"] for k, v in found.items()]
+    words = {"page": "the first page", "games": "all that the page asks for", "first move": "a first move"}
+    return [[f"`meijin serve` to {words[k]}", f"{statistics.median(v):.2f} s"] for k, v in found.items()]
 
 
 async def clicks(address: str) -> list[list[str]]:

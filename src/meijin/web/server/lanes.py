@@ -280,7 +280,7 @@ class Lanes:
         self._own = Lane(settings, 1)
         self.chores = Lane(settings, 1)
         self.moves = Lane(settings, cores, nice=1)
-        self.analysis = Lane(settings, cores, nice=10)
+        self.analysis = Lane(settings, cores, nice=4)
         self.names: frozenset[str] = frozenset()  # of the games of the server's own files
         self._tending: asyncio.Task[None] | None = None
 
