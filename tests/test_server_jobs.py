@@ -95,6 +95,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         server.post("runs/ttt/resume", iterations=2)
         told = event(talk, event="iteration_done")
         assert told["iteration"] == 2
+        assert event(talk, event="finished")["agent"] == 'zero("ttt")'
         event(talk, event="state", state="finished")
         assert server.get("runs/ttt/events")["job"]["state"] == "finished"
     return data

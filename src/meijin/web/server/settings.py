@@ -63,10 +63,11 @@ class Settings:
     cores: int = field(default_factory=_cores)
     limits: Limits = field(default_factory=Limits)
 
-    def worker(self, nice: int = 0, load: tuple[str, ...] = ()) -> dict[str, Any]:
-        """What a worker process is told when it starts."""
+    def worker(self, nice: int = 0, load: tuple[str, ...] = (), compile: bool = False) -> dict[str, Any]:
+        """What a worker process is told when it starts; with `compile` it compiles rules beside its requests."""
         return {
             "nice": nice,
+            "compile": compile and bool(self.warm),
             "load": load,
             "runs": str(self.runs),
             "data": str(self.data),
