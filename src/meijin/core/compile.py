@@ -335,10 +335,14 @@ class Kernel:
         return dispatcher  # type: ignore[no-any-return]
 
 
+eager = threading.local()
+
+
 class Tiered:
     """A kernel for single calls: plain Python until that has taken long enough to be worth the compiler's time.
 
     What is compiled and on the disk already is used much sooner. The very first calls do not even import Numba.
+    Threads in which `eager.on` is set compile at once.
     """
 
     LOOK = 0.05  # seconds of plain Python after which the disk is asked
@@ -349,7 +353,7 @@ class Tiered:
         functools.update_wrapper(self, kernel.plain)
 
     def __call__(self, *args: Any) -> Any:
-        if self.kernel.ready:
+        if self.kernel.ready or getattr(eager, "on", False):
             return self.kernel(*args)
         if self._spent > self.LOOK and not self._asked:
             self._asked = True
