@@ -6,6 +6,7 @@
  * @import {Session} from "./session.js"
  */
 
+import { CHANCE } from "../engine.js";
 import { Button, Menu, attempt, html, toast } from "../ui/kit.js";
 import { settings } from "../ui/settings.js";
 import { useEffect, useState } from "../vendor/preact.js";
@@ -16,6 +17,17 @@ export function travel(session, where) {
   const { root, current } = session;
   const to = { first: root, back: current.parent, forward: current.children[0], end: current.main.filter((node) => !node.undone).at(-1) }[where];
   if (to && to !== current) void attempt(() => session.go(to));
+}
+
+/** Show the moves one after the other, from the start, until somebody looks at something else. @param {Session} session */
+export async function replay(session) {
+  await session.go(session.root);
+  for (let next = session.root.children[0]; next && !next.undone && !session.life.signal.aborted; next = next.children[0]) {
+    const from = /** @type {import("./tree.js").Node} */ (next.parent);
+    await new Promise((resolve) => setTimeout(resolve, next.mover === CHANCE ? 250 : 750));
+    if (session.current !== from) return;
+    await session.go(next);
+  }
 }
 
 /** Show the best move for a while. @param {Session} session @param {AgentInfo[]} agents */
@@ -72,6 +84,7 @@ export function Controls({ session, area, agents, actions }) {
       { label: "New game", icon: "plus", run: actions.fresh },
       table && state && !state.result && seat !== undefined && { label: resigning ? "Really resign?" : "Resign", icon: "flag", run: resign, danger: true },
       { label: "Set up a position", icon: "edit", run: actions.setup, disabled: !session.description.setup },
+      { label: "Replay from the start", icon: "play", run: () => void attempt(() => replay(session)), disabled: !session.root.children.length },
       { label: "Share", icon: "share", run: actions.share },
       { label: "Import or export", icon: "download", run: actions.records },
       null,
