@@ -1,9 +1,10 @@
 # `make` alone lists what there is. The first use of a target sets up .venv; later uses find it ready.
 
 PYTHON ?= python3
-# The main job: a game against the computer. Any other arguments of `meijin` can be given instead:
+# The main job: the web app, in a browser. Any other arguments of `meijin` can be given instead, such as a game in the
+# terminal:
 #   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
-PLAY ?= play connect_four
+PLAY ?= serve --open
 BENCH ?= benchmarks/run.py
 JOBS ?= 2
 # Arguments of the soak tests: make soak SOAK="--mutations 1000000 --seed 7"
@@ -23,7 +24,7 @@ WEB := tools/web/node_modules
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-play: $(CORE) ## play Connect Four against the computer
+play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
 test: $(DEV) ## check the format, the types and the layers, and run the tests
@@ -37,8 +38,9 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 web: $(WEB) ## check the types of the web app (needs Node.js)
 	$(WEB)/.bin/tsc -p tools/web
 
-soak: $(DEV) ## feed mutated files and random plans to the readers, for some minutes
+soak: $(DEV) ## feed nonsense to the readers and the server, and kill the server, for some minutes
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
+	@for script in tests/soak/server_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
 
 bench: $(DEV) ## measure the speed
 	@$(BIN)/python $(BENCH)

@@ -300,6 +300,18 @@ def test_tables_survive_a_restart(tmp_path: Path) -> None:
             talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 2)
 
 
+def test_two_servers_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from meijin.core.errors import MeijinError
+    from meijin.web.server import table_store
+
+    monkeypatch.setattr(table_store, "LEAVING", 0.0)
+    first = table_store.TableStore(tmp_path / "tables.db")
+    with pytest.raises(MeijinError, match=r"another server uses .* --data"):
+        table_store.TableStore(tmp_path / "tables.db")
+    first.close()
+    table_store.TableStore(tmp_path / "tables.db").close()
+
+
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
     from meijin.core.errors import MeijinError
     from meijin.web.server.table_store import TableStore

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -129,6 +130,8 @@ def test_the_link_with_the_token_lets_a_browser_in(shared: Server) -> None:
         assert browser.get("/api/features").json()["access"] == "guest"
         entered = browser.get("/", params={"token": TOKEN})
         assert entered.status_code == 303 and entered.headers["location"] == "/"
+        elsewhere = browser.get(f"http://{shared.address}//evil.example/%0d%0aX-Evil:1", params={"token": TOKEN})
+        assert elsewhere.headers["location"].startswith("/evil.example") and "x-evil" not in elsewhere.headers
         cookie = entered.headers["set-cookie"]
         assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
         assert browser.get("/api/features").json()["access"] == "full"
@@ -228,7 +231,9 @@ def test_a_message_that_is_too_long_closes_the_socket(server: Server) -> None:
 
 
 def test_only_so_many_sockets(server: Server) -> None:
-    with server.socket(), server.socket(), server.socket(), server.socket():
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(server.socket())
         with pytest.raises((InvalidStatus, ConnectionClosed)), server.socket() as surplus:
             surplus.ask("ping")
     with server.socket() as again:

@@ -6,10 +6,11 @@ run in worker processes, where they may hang or crash without taking the server 
 | module | what is in it |
 |---|---|
 | `settings` | what the person who starts the server decides |
-| `schema` | every message, in and out, for REST and WebSocket |
+| `schema`, `schema_jobs`, `messages` | every message, in and out, for REST and WebSocket |
 | `app`, `routes`, `socket` | the application, its REST routes and its WebSocket |
+| `arena`, `training`, `designer`, `jobs` | tournaments, training runs, games that are being written |
 | `guard` | who may ask: host, origin, token, sizes, rates |
-| `tables`, `table_store` | live games and where they are kept |
-| `lanes`, `wire`, `analyses` | worker processes, as the server sees them |
-| `worker`, `rules`, `thinking`, `permits` | worker processes, from inside |
+| `tables`, `table`, `clock`, `table_store` | live games and where they are kept |
+| `lanes`, `wire`, `analyses`, `catalogue` | worker processes, as the server sees them |
+| `work` | worker processes, from inside |
 """

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from meijin.web.server import schema
+from meijin.web.server import messages
 from meijin.web.server.table import SLACK
 from meijin.web.server.tables import Tables
 
@@ -57,7 +57,7 @@ class Analyses:
         self._tables, self._limits = tables, tables.settings.limits
         self._turns = Turns(self._limits.analyses)
 
-    async def run(self, owner: str, given: schema.Analyse, part: Callable[[bytes], None]) -> None:
+    async def run(self, owner: str, given: messages.Analyse, part: Callable[[bytes], None]) -> None:
         """Analyse a position; `part` gets JSON objects. Cancelling stops it at once."""
         agent = await self._tables.permit(given.at.game, given.agent)
         most = self._limits.think_seconds

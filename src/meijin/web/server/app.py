@@ -52,7 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.state.sockets = 0
         await app.state.lanes.start()
         await app.state.designer.start()
-        app.state.tables.spawn(app.state.catalogue.warm())
+        app.state.tables.spawn(_warm(app))
         await app.state.jobs.start()
         tending = asyncio.create_task(_tend(app))
         try:
@@ -87,6 +87,13 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
     app.add_middleware(Guard, settings=settings)
     return app
+
+
+async def _warm(app: FastAPI) -> None:
+    """Ask, before anybody does, what the first page wants to know, and have an agent ready for the first game."""
+    await app.state.catalogue.games()
+    if game := app.state.settings.warm:
+        await app.state.lanes.moves.call("warm", {"game": game})
 
 
 async def _tend(app: FastAPI) -> None:

@@ -21,10 +21,6 @@ class Catalogue:
     def forget(self) -> None:
         self._known.clear()
 
-    async def warm(self) -> None:
-        """Ask what the first page will want to know."""
-        await self.games()
-
     async def games(self) -> bytes:
         return await self._ask("list_games", "")
 

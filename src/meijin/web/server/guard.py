@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import ipaddress
 import json
 import secrets
@@ -18,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from meijin.web.server.errors import Refusal
 from meijin.web.server.settings import Settings, is_loopback
@@ -120,7 +121,7 @@ class Guard:
             cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
         except CookieError:
             return False
-        return cookie is not None and secrets.compare_digest(cookie.value.encode(), token.encode())
+        return cookie is not None and secrets.compare_digest(cookie.value.encode(), _stamp(token).encode())
 
     def _offered(self, scope: Scope) -> str | None:
         """The token of a link, which the browser keeps from then on."""
@@ -217,9 +218,15 @@ async def _refuse(send: Send, error: Refusal) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+def _stamp(token: str) -> str:
+    """A token as a cookie can hold it."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 async def _enter(send: Send, token: str, path: str) -> None:
-    """Keep the token in a cookie and out of the address."""
-    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
-    headers = [(b"location", path.encode("latin-1", "replace")), (b"set-cookie", cookie.encode()), *_HEADERS]
+    """Keep what proves the token in a cookie, and the token out of the address."""
+    cookie = f"{COOKIE}={_stamp(token)}; Path=/; HttpOnly; SameSite=Strict"
+    location = quote("/" + path.lstrip("/\\"))  # never a line break, never another site
+    headers = [(b"location", location.encode()), (b"set-cookie", cookie.encode()), *_HEADERS]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

@@ -1,4 +1,4 @@
-"""Every message that clients and the server exchange: one schema for REST and WebSocket.
+"""What clients and the server exchange over REST; `messages` has the same over the socket.
 
 What comes in is checked strictly: unknown fields, texts for numbers and anything above its bounds are refused. Moves,
 cells, seats and pieces are numbers; the game's description says what they mean.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MOST_MOVES = 20_000  # of a line
 
@@ -166,6 +166,9 @@ class Analysis(Out):
     note: str
     advice: str
     final: bool
+    planes: list[list[float]] | None = Field(None, description="[plane][cell]: what its net sees, from the mover's view.")
+    ownership: list[float] | None = Field(None, description="[cell]: 1: it will be seat 0's, -1: another's.")
+    score: float | None = Field(None, description="The mean of the ownership that the net expects.")
 
 
 # ---- records and pictures ----
@@ -397,102 +400,3 @@ class NotesOut(Out):
 
 class Done(Out):
     done: Literal[True] = True
-
-
-# ---- the socket ----
-
-
-class Message(In):
-    id: Annotated[int, Field(ge=0, lt=1 << 53, description="Chosen by the client; replies carry it.")]
-
-
-class Analyse(Message):
-    type: Literal["analyse"]
-    at: At
-    agent: AgentText
-    limit: Limit | None = None
-    every: Annotated[float, Field(ge=0.05, le=10, description="Seconds between two reports.")] = 0.2
-
-
-class Stop(Message):
-    """End what the message `target` began: an analysis, or being told about something."""
-
-    type: Literal["stop"]
-    target: Annotated[int, Field(ge=0, lt=1 << 53)]
-
-
-class LookUp(Message):
-    type: Literal["look"]
-    at: At
-
-
-class Join(Message):
-    type: Literal["join"]
-    table: TableId
-    key: Key = None
-
-
-class Play(Message, PlayIn):
-    type: Literal["play"]
-    table: TableId
-
-
-class Undo(Message, UndoIn):
-    type: Literal["undo"]
-    table: TableId
-
-
-class Redo(Message, RedoIn):
-    type: Literal["redo"]
-    table: TableId
-
-
-class Resign(Message, ResignIn):
-    type: Literal["resign"]
-    table: TableId
-
-
-class Seat(Message, SeatChange):
-    type: Literal["seat"]
-    table: TableId
-
-
-class Run(Message, PaceIn):
-    type: Literal["run"]
-    table: TableId
-
-
-class Follow(Message):
-    """Be told what goes on: of a job, or of the designer's files."""
-
-    type: Literal["follow"]
-    what: Literal["train", "tournament", "designer"]
-    name: Annotated[str, Field(max_length=100)] = ""
-
-
-class Opinions(Message):
-    """What the checkpoints of a run think of a position."""
-
-    type: Literal["opinions"]
-    run: RunName
-    at: At
-
-
-class Boards(Message):
-    """Games that a run's newest net plays against itself."""
-
-    type: Literal["boards"]
-    run: RunName
-    count: Annotated[int, Field(ge=1, le=12)] = 4
-    every: Annotated[float, Field(ge=0.1, le=10)] = 0.5
-
-
-class Ping(Message):
-    type: Literal["ping"]
-
-
-Request = Annotated[
-    Analyse | Stop | LookUp | Join | Play | Undo | Redo | Resign | Seat | Run | Follow | Opinions | Boards | Ping,
-    Field(discriminator="type"),
-]
-request: TypeAdapter[Any] = TypeAdapter(Request)

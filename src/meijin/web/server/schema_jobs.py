@@ -62,11 +62,11 @@ class TrainIn(In):
     evaluate: Annotated[
         list[Annotated[str, Field(max_length=400)]],
         Field(max_length=10, description="Evaluators.", examples=[["vs(mcts(simulations=200), games=40)"]]),
-    ] = []
+    ] = Field(default_factory=list)
     changes: Annotated[
         dict[Annotated[str, Field(max_length=80)], Any],
         Field(max_length=100, description="Settings by name.", examples=[{"search.simulations": 64}]),
-    ] = {}
+    ] = Field(default_factory=dict)
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:[0-9])?)$")] = "cpu"
 
 
@@ -101,7 +101,9 @@ class TournamentIn(In):
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
     openings: Annotated[str, Field(max_length=400, examples=["random(plies=4)"])] = ""
     limit: Limit | None = None
-    judges: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=5, examples=[["cap(200)"]])] = []
+    judges: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=5, examples=[["cap(200)"]])] = (
+        Field(default_factory=list)
+    )
     move_timeout: Annotated[float, Field(gt=0, le=3600, description="Seconds until a move is a forfeit.")] = 60.0
     notes: Literal["none", "times", "analyses"] = "none"
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
@@ -217,7 +219,7 @@ class PlayedOut(Out):
 
 class OpeningsIn(In):
     game: GameText
-    moves: Moves = []
+    moves: Moves = Field(default_factory=list)
     filters: Filters = Field(default_factory=Filters)
 
 

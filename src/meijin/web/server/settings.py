@@ -59,6 +59,7 @@ class Settings:
     data: Path = field(default_factory=data_folder)  # of tables and tournaments
     runs: Path = Path("runs")
     agents: tuple[str, ...] = ()  # expressions that clients may use although they name files or programs
+    warm: str = "connect_four"  # a game that an agent can play as soon as somebody wants it; "": none
     cores: int = field(default_factory=_cores)
     limits: Limits = field(default_factory=Limits)
 

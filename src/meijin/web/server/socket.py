@@ -17,7 +17,7 @@ import msgspec
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from meijin.web.server import schema
+from meijin.web.server import messages
 from meijin.web.server.errors import Refusal
 from meijin.web.server.guard import Rates
 from meijin.web.server.jobs import Event, Job
@@ -107,17 +107,17 @@ class Connection:
                 if not self._rates.allows(""):
                     raise Refusal("limit", "too many messages; wait a moment")
                 number = _number(data)
-                self._begin(schema.request.validate_json(data))
+                self._begin(messages.request.validate_json(data))
             except ValidationError as error:
                 self._error(number, Refusal("bad", _told(error)))
             except Refusal as error:
                 self._error(number, error)
 
     def _begin(self, given: Any) -> None:
-        if isinstance(given, schema.Ping):
+        if isinstance(given, messages.Ping):
             self._out.put({"id": given.id, "type": "pong"})
             return
-        if isinstance(given, schema.Stop):
+        if isinstance(given, messages.Stop):
             self._stop(given)
             return
         if given.id in self._tasks or given.id in self._leaving:
@@ -129,15 +129,15 @@ class Connection:
 
     async def _do(self, given: Any) -> None:
         try:
-            if isinstance(given, schema.Analyse | schema.Opinions | schema.Boards):
+            if isinstance(given, messages.Analyse | messages.Opinions | messages.Boards):
                 await self._analyse(given)
-            elif isinstance(given, schema.LookUp):
+            elif isinstance(given, messages.LookUp):
                 await self._tables.expect_game(given.at.game, self._full)
                 look = await self._tables.lanes.rules(given.at.game).call("look", given.at.model_dump())
                 self._out.put({"id": given.id, "type": "look", "look": look})
-            elif isinstance(given, schema.Join):
+            elif isinstance(given, messages.Join):
                 await self._join(given)
-            elif isinstance(given, schema.Follow):
+            elif isinstance(given, messages.Follow):
                 self._follow(given)
             else:
                 table = await self._tables.open(given.table)
@@ -150,7 +150,7 @@ class Connection:
     def _error(self, number: int | None, error: Refusal) -> None:
         self._out.put({"id": number, "type": "error", **error.to_dict()})
 
-    def _stop(self, given: schema.Stop) -> None:
+    def _stop(self, given: messages.Stop) -> None:
         if (task := self._tasks.get(given.target)) is not None:
             task.cancel()
         self._leave(given.target)
@@ -158,7 +158,7 @@ class Connection:
 
     # ---- analyses ----
 
-    async def _analyse(self, given: schema.Analyse | schema.Opinions | schema.Boards) -> None:
+    async def _analyse(self, given: messages.Analyse | messages.Opinions | messages.Boards) -> None:
         if not self._full:
             raise Refusal("refused", "guests may play and look, but not use the server's agents for analyses")
         if sum(task.get_name() == "analysis" for task in self._tasks.values()) >= self._limits.analyses_each:
@@ -166,7 +166,7 @@ class Connection:
         task = asyncio.current_task()
         assert task is not None
         task.set_name("analysis")
-        if isinstance(given, schema.Analyse):
+        if isinstance(given, messages.Analyse):
             head = b'{"id":%d,"type":"analysis",' % given.id
 
             def part(analysis: bytes) -> None:
@@ -174,7 +174,7 @@ class Connection:
                     self._out.put(head + analysis[1:], ("analysis", given.id))
 
             await self._analyses.run(self._name, given, part)
-        elif isinstance(given, schema.Opinions):
+        elif isinstance(given, messages.Opinions):
 
             def opinion(found: Any) -> None:
                 self._out.put({"id": given.id, "type": "opinion", **found})
@@ -193,7 +193,7 @@ class Connection:
 
     # ---- what is joined or followed ----
 
-    async def _join(self, given: schema.Join) -> None:
+    async def _join(self, given: messages.Join) -> None:
         table = await self._tables.open(given.table)
         role = table.role(given.key, self._full)
 
@@ -214,7 +214,7 @@ class Connection:
         table.tell()
         table.wake()
 
-    def _follow(self, given: schema.Follow) -> None:
+    def _follow(self, given: messages.Follow) -> None:
         if not self._full:
             raise Refusal("refused", "guests may not follow what else goes on here")
         if given.what == "designer":

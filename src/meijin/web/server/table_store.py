@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from meijin.core.errors import MeijinError
-from meijin.core.sqlite import WAIT_SECONDS, patiently, remedy, transaction
+from meijin.core.sqlite import remedy, transaction
 from meijin.web.server.errors import Refusal
 
 T = TypeVar("T")
@@ -24,6 +24,7 @@ Work = Callable[[sqlite3.Connection], Any]
 Job = tuple[Work, "asyncio.Future[Any]"]
 
 VERSION = 1
+LEAVING = 3.0  # seconds that a server which is ending may still hold the file
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS tables (
     id TEXT PRIMARY KEY,
@@ -47,9 +48,10 @@ class TableStore:
         self._work: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(path, timeout=LEAVING, isolation_level=None, check_same_thread=False)
             path.chmod(0o600)  # the keys of links are in it
-            patiently(lambda: self._db.execute("PRAGMA journal_mode=WAL").fetchone())
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")  # two servers would both resume what was going on
+            self._db.execute("PRAGMA journal_mode=WAL").fetchone()
             self._db.execute("PRAGMA synchronous=NORMAL")
             (found,) = self._db.execute("PRAGMA user_version").fetchone()
             if found not in (0, VERSION):
@@ -57,6 +59,10 @@ class TableStore:
             self._db.executescript(SCHEMA)
             self._db.execute(f"PRAGMA user_version={VERSION}")
         except sqlite3.Error as error:
+            if "locked" in str(error):
+                raise MeijinError(
+                    f"another server uses '{path.parent}'; end it, or give this one a folder of its own with --data"
+                ) from None
             raise MeijinError(f"the tables in '{path}' cannot be opened: {error}; {remedy(error)}") from None
         except OSError as error:
             raise MeijinError(f"the tables in '{path}' cannot be opened: {error.strerror}") from None

@@ -15,10 +15,12 @@ import msgspec
 from meijin.agents.catalogue import build
 from meijin.core.agent import Agent, Analysis, Clock, Limit
 from meijin.core.errors import MeijinError
+from meijin.core.expression import parse
 from meijin.core.game import Game
 from meijin.core.state import State
 from meijin.web.server.work import permits
 from meijin.web.server.work.rules import advance, game_of, lines, numbers
+from meijin.web.server.work.sight import sight
 
 if TYPE_CHECKING:
     from meijin.web.server.work.worker import Ask
@@ -68,11 +70,12 @@ class Thinking:
 
     def _choose(self, ask: Ask, agent: Agent, state: State) -> tuple[int, Analysis | None]:
         """The agent's move and what it thinks of the position, if it was worth thinking about."""
-        limit, analysis = _limit(ask.args["limit"]), None
+        limit, every, analysis = _limit(ask.args["limit"]), ask.args["every"], None
         if len(state.legal_moves) == 1:
             return int(agent.act(state, limit)), None
-        for analysis in agent.watch(state, limit, ask.args["every"] or math.inf):
-            if not ask.stopped and ask.args["every"]:
+        began = time.monotonic()
+        for analysis in agent.watch(state, limit, every or math.inf):
+            if every and not ask.stopped and time.monotonic() - began > every / 2:  # not what is over at once
                 ask.part(_encoded(analysis, final=False))
         if analysis is None:
             raise MeijinError(f"{agent.name} has nothing to say of this position")
@@ -85,15 +88,22 @@ class Thinking:
         held = self._take(ask, game)
         last = None
         try:
+            seen = sight(held.agent, state)
             with self._thinking(ask, held.agent):
                 for last in held.agent.watch(state.copy(), _limit(ask.args["limit"]), ask.args["every"]):
                     if not ask.stopped:
-                        ask.part(_encoded(last, final=False))
+                        ask.part(_encoded(last, final=False, **seen))
         finally:
             self._return(held)
             lines.give(position, state)
         if last is not None:
-            ask.part(_encoded(last, final=True))
+            ask.part(_encoded(last, final=True, **seen))
+
+    def warm(self, ask: Ask) -> None:
+        """Compile what the first agent of the first game will need."""
+        game = game_of(ask.args["game"])
+        with build(parse("mcts(simulations=1)"), game) as agent:
+            agent.analyse(State(game))
 
     def close(self, ask: Ask) -> None:
         """Close agents, by the beginning of their keys."""
@@ -164,8 +174,8 @@ def _limit(given: dict[str, Any] | None) -> Limit:
     return Limit(**named, clock=None if clock is None else Clock(**clock))
 
 
-def _encoded(analysis: Analysis, final: bool) -> bytes:
-    return msgspec.json.encode(plain(analysis) | {"final": final})
+def _encoded(analysis: Analysis, final: bool, **more: Any) -> bytes:
+    return msgspec.json.encode(plain(analysis) | {"final": final, **more})
 
 
 def plain(analysis: Analysis) -> dict[str, Any]:
@@ -204,6 +214,7 @@ def calls(rules: permits.Permits) -> dict[str, Callable[[Ask], Any]]:
         "act": thinking.act,
         "watch": thinking.watch,
         "close": thinking.close,
+        "warm": thinking.warm,
         "list_agents": rules.list_agents,
         "permit": rules.permit,
     }
