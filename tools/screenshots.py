@@ -28,7 +28,7 @@ MOST = 150_000  # bytes
 DESKTOP, PHONE = (1280, 800), (390, 844)
 PERSON = {"kind": "person"}
 MEDIUM = {"kind": "agent", "agent": "mcts(simulations=600)"}
-GO = "e5 c3 g3 c6 g7 d7 f4 e7 c4 d4 d5 b4 c5 b5 f3 e6 d3 d6".split()
+GO = ["e5", "c3", "g3", "c6", "g7", "d7", "f4", "e7", "c4", "d4", "d5", "b4", "c5", "b5", "f3", "e6", "d3", "d6"]
 CONNECT_FOUR = [3, 3, 2, 1, 2, 2, 4, 5, 3, 3, 5, 2, 1, 1, 3, 5, 1, 5, 5, 3, 2, 6, 5, 6, 1, 6, 6, 6, 1, 4, 0, 4]
 TOURNAMENT = {
     "name": "connect-four",
