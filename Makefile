@@ -85,9 +85,10 @@ $(DEV): $(INPUTS)
 	$(call install,to develop,.[dev])
 	@touch $@ $(CORE)
 
-$(DOCS): $(INPUTS)
-	$(call install,to build the documentation,.[docs])
-	@touch $@ $(CORE)
 $(WEB): tools/web/package-lock.json
 	npm ci --prefix tools/web --no-audit --no-fund --silent
 	@touch $@
+
+$(DOCS): $(INPUTS)
+	$(call install,to build the documentation,.[docs])
+	@touch $@ $(CORE)
