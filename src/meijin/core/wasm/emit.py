@@ -104,7 +104,7 @@ def _prepare_numba() -> None:
 
     library = codegen.JITCodeLibrary
     library._optimize_functions = library._optimize_final_module = library._finalize_specific = nothing
-    lowering.Library._optimize_final_module = nothing  # type: ignore[method-assign]
+    lowering.Library._optimize_final_module = nothing  # type: ignore[method-assign, assignment]
     cpu.CPUContext.get_executable = lambda *args: [].append  # any function of C, each its own
     codegen.JITCPUCodegen._add_module = nothing
     cpu.CPUContext.post_lowering = nothing
