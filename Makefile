@@ -32,9 +32,10 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
-soak: $(DEV) ## feed nonsense to the readers and the server, and kill the server, for some minutes
+soak: $(DEV) ## run the long tests: mutated files, random plans, many positions, a server that is killed; takes a while
+	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
 	@for script in tests/soak/server_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
 
