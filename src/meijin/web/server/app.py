@@ -67,6 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
             store.close()
 
     app = FastAPI(
+        redirect_slashes=False,
         title="Meijin",
         version=__version__,
         summary="Play, look inside and compare: the server of Meijin's web app.",
@@ -80,6 +81,7 @@ def create_app(settings: Settings) -> FastAPI:
     for routes in (router, arena.router, training.router):
         app.include_router(routes)
     app.add_api_websocket_route("/api/socket", _socket)
+    app.add_api_route("/api/{path:path}", _nothing, include_in_schema=False)  # or else the files would be asked
     if STATIC.is_dir():
         app.mount("/", StaticFiles(directory=STATIC, html=True), name="static")
     app.add_exception_handler(Refusal, _refused)
@@ -88,6 +90,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
     app.add_middleware(Guard, settings=settings)
     return app
+
+
+async def _nothing(path: str) -> None:
+    raise HTTPException(404)
 
 
 async def _warm(app: FastAPI) -> None:
