@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,15 @@ def test_a_whole_game_of_two_people(server: Server) -> None:
     listed = server.get("tables")
     assert listed[0]["id"] == id_ and listed[0]["plies"] == 5 and listed[0]["turn"] == -2
     schema.TableSummary.model_validate(listed[0])
+
+
+def test_a_game_is_played_while_its_rules_are_compiled(tmp_path: Path) -> None:
+    with serving(tmp_path, warm="tic_tac_toe") as server:
+        id_ = table(server)["id"]
+        for ply, move in enumerate([0, 3, 1, 4, 2]):
+            made = server.post(f"tables/{id_}/play", move=move, ply=ply)
+        assert made["result"]["scores"] == [1.0, -1.0]
+        assert server.refusal("look", game="tic_tac_toe", moves=[0, 0]) == "illegal"
 
 
 def test_what_is_not_a_move_is_refused_and_changes_nothing(server: Server) -> None:
@@ -298,6 +309,25 @@ def test_tables_survive_a_restart(tmp_path: Path) -> None:
             talk.say("join", table=made["id"])
             talk.say("run", table=made["id"], running=True)
             talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 2)
+
+
+def workers() -> set[int]:
+    """Processes of this one that are alive."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == os.getpid() and state != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_server_that_ends_at_once_leaves_no_workers(tmp_path: Path) -> None:
+    before = workers()
+    with serving(tmp_path):
+        pass  # its workers have hardly begun
+    assert workers() <= before
 
 
 def test_two_servers_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,8 @@ def twin(fn: types.FunctionType) -> Any:
 
     Rules are loops, so that a GPU can run them; a search on the CPU that calls itself says so: `fn.recursive = True`.
     """
+    from meijin.core.lowering import inner  # with Numba, which takes its time to import
+
     found = _twins.get(fn)
     if found is _IN_PROGRESS:
         raise RecursionError(f"{fn.__qualname__} calls itself; write rules and kernels with loops instead")
@@ -181,12 +183,7 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            if getattr(fn, "recursive", False):
-                found = entry(copy)
-            else:
-                from meijin.core.lowering import inner
-
-                found = inner(copy, inlined=getattr(fn, "inlined", False))
+            found = inner(copy, inlined=getattr(fn, "inlined", False))
         except BaseException:
             del _twins[fn]
             raise
@@ -323,10 +320,14 @@ class Kernel:
         return dispatcher  # type: ignore[no-any-return]
 
 
+eager = threading.local()
+
+
 class Tiered:
     """A kernel for single calls: plain Python until that has taken long enough to be worth the compiler's time.
 
     What is compiled and on the disk already is used much sooner. The very first calls do not even import Numba.
+    Threads in which `eager.on` is set compile at once.
     """
 
     LOOK = 0.05  # seconds of plain Python after which the disk is asked
@@ -337,7 +338,7 @@ class Tiered:
         functools.update_wrapper(self, kernel.plain)
 
     def __call__(self, *args: Any) -> Any:
-        if self.kernel.ready:
+        if self.kernel.ready or getattr(eager, "on", False):
             return self.kernel(*args)
         if self._spent > self.LOOK and not self._asked:
             self._asked = True

@@ -443,7 +443,7 @@ def principal_variation(game: Game) -> Function:
 
     def kernel(nodes: Any, i: int, out: Any) -> int:
         n = 0
-        while nodes[i].turn >= 0 and n < out.shape[0]:
+        while nodes[i].turn >= 0 and nodes[i].visits > 0 and n < out.shape[0]:
             node = nodes[i]
             seat = node.turn
             value = node.total[seat] / node.visits
