@@ -14,11 +14,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
+DOCS := $(VENV)/.installed-docs
 INPUTS := pyproject.toml constraints.txt
 WEB := tools/web/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help play test web soak bench format clean
+.PHONY: help play test web soak bench docs format clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -45,12 +46,16 @@ soak: $(DEV) ## feed nonsense to the readers and the server, and kill the server
 bench: $(DEV) ## measure the speed
 	@$(BIN)/python $(BENCH)
 
-format: $(DEV) ## format the code and mend what ruff can mend
+docs: $(DOCS) ## build the documentation as a site, into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "The site is in site/. To read it with search: $(BIN)/python -m http.server -d site"
+
+format: $(DEV) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and what tools left behind
-	@rm -rf $(VENV) $(WEB) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf $(VENV) $(WEB) build dist site src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure.
@@ -68,7 +73,7 @@ define install
 	    --editable '$(2)' >> $(VENV)/setup.log 2>&1 || { \
 	  cat $(VENV)/setup.log >&2; \
 	  echo "The set-up failed; its log is above and in $(VENV)/setup.log." \
-	       "Run make again once the cause is mended." >&2; exit 1; }
+	       "Run make again once the cause is fixed." >&2; exit 1; }
 endef
 
 $(CORE): $(INPUTS)
@@ -82,3 +87,7 @@ $(DEV): $(INPUTS)
 $(WEB): tools/web/package-lock.json
 	npm ci --prefix tools/web --no-audit --no-fund --silent
 	@touch $@
+
+$(DOCS): $(INPUTS)
+	$(call install,to build the documentation,.[docs])
+	@touch $@ $(CORE)

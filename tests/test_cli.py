@@ -149,7 +149,7 @@ def test_an_agent_that_cannot_be_loaded_does_not_hide_the_others(monkeypatch: py
 def test_rules() -> None:
     text = " ".join(good("rules", "connect_four(width=5)").split())
     assert "Connect Four connect_four(width=5)" in text and "Drop discs into columns" in text and "`" not in text
-    assert "seats: X, O" in text
+    assert "seats: yellow, red" in text
     assert "parameter type default here allowed" in text and "width int 7 5 1 to 26" in text
     assert "default allowed" in " ".join(good("rules", "connect_four").split())
     assert "did you mean 'othello'?" in bad("rules", "otello")
@@ -451,5 +451,5 @@ def test_check_of_an_agent(tmp_path: Path) -> None:
         "    def think(self, state, limit, every):\n"
         "        yield Analysis(state.turn, tuple(map(MoveInfo, state.game.moves)))\n"
     )
-    assert "list legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
+    assert "list one or more legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
     assert "name the game" in bad("check", "--agent", "mcts")

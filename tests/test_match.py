@@ -313,7 +313,7 @@ def test_the_command_with_everything(tmp_path: Path) -> None:
     args += ["--db", str(db), "--event", "trial", "--notes", "analyses"]
     shown = command(*args)
     assert shown.exit_code == 0, shown.output
-    for said in ("openings all(depth=1)", "Elo", "95 % interval", "H1 accepted", "as X"):
+    for said in ("openings all(depth=1)", "Elo", "95 % interval", "H1 accepted", "as yellow"):
         assert said in shown.stdout
     with Store(db) as store:
         records = list(store.games(event="trial"))

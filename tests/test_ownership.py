@@ -119,7 +119,7 @@ def test_only_some_games_tell() -> None:
 
 def by_margin() -> Game:
     """Othello whose score is the share of discs, so that a position's outcome tells whether its owners are right."""
-    game = copy.copy(make(OTHELLO))
+    game = make(OTHELLO)
     cells, area = game.cells, 16
 
     def score(s: Any, scores: Any) -> None:
@@ -128,8 +128,7 @@ def by_margin() -> Game:
         scores[0] = ((out == 1).sum() - (out == 2).sum()) / area
         scores[1] = -scores[0]
 
-    game.score, game._kernels = score, {}
-    return game
+    return game.changed(score=score)
 
 
 def moody(state: State) -> tuple[Any, Any]:

@@ -425,6 +425,6 @@ def listed(*args: str) -> str:
 def test_the_listing_says_why_not() -> None:
     text = " ".join(listed("--game", "go").split())
     assert "no: go is not solved" in text
-    assert "yes: around an agent that plays it, as in nply(mcts)" in text
-    assert "inner=None" not in text and "inner (an agent, to be given)" in text
+    assert "yes: with an agent inside that plays it, as in nply(mcts)" in text
+    assert "inner=None" not in text and "inner (an agent, required)" in text
     assert "?" not in text

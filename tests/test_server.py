@@ -82,6 +82,15 @@ def test_a_whole_game_of_two_people(server: Server) -> None:
     schema.TableSummary.model_validate(listed[0])
 
 
+def test_a_game_is_played_while_its_rules_are_compiled(tmp_path: Path) -> None:
+    with serving(tmp_path, warm="tic_tac_toe") as server:
+        id_ = table(server)["id"]
+        for ply, move in enumerate([0, 3, 1, 4, 2]):
+            made = server.post(f"tables/{id_}/play", move=move, ply=ply)
+        assert made["result"]["scores"] == [1.0, -1.0]
+        assert server.refusal("look", game="tic_tac_toe", moves=[0, 0]) == "illegal"
+
+
 def test_what_is_not_a_move_is_refused_and_changes_nothing(server: Server) -> None:
     id_ = table(server)["id"]
     server.post(f"tables/{id_}/play", move=4, ply=0)

@@ -38,7 +38,7 @@ def test_a_file_of_rules_is_loaded_again_when_it_is_saved(tmp_path: Path) -> Non
     file = tmp_path / "mine.py"
     shutil.copy(CHOMP, file)
     good = file.read_text()
-    with serving(tmp_path / "data", load=(file,)) as server, server.socket() as talk:
+    with serving(tmp_path / "data", load=(file,), limits=Limits(check_games=0)) as server, server.socket() as talk:
         assert "chomp" in names(server)
         (found,) = server.get("designer")["files"]
         schema_jobs.DesignerOut.model_validate(server.get("designer"))
@@ -65,9 +65,7 @@ def test_a_file_of_rules_is_loaded_again_when_it_is_saved(tmp_path: Path) -> Non
 
 
 def test_a_game_is_checked_and_played_by_searches(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    shutil.copy(CHOMP, file)
-    with serving(tmp_path / "data", load=(file,), limits=Limits(check_games=2)) as server, server.socket() as talk:
+    with serving(tmp_path, load=(CHOMP,), limits=Limits(check_games=2)) as server, server.socket() as talk:
         talk.ask("follow", what="designer")
         talk.until(lambda m: m.get("event", {}).get("check", {}).get("state") in ("finished", "failed"))
         (check,) = server.get("designer")["checks"]
@@ -97,6 +95,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         server.post("runs/ttt/resume", iterations=2)
         told = event(talk, event="iteration_done")
         assert told["iteration"] == 2
+        assert event(talk, event="finished")["agent"] == 'zero("ttt")'
         event(talk, event="state", state="finished")
         assert server.get("runs/ttt/events")["job"]["state"] == "finished"
     return data

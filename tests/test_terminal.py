@@ -243,7 +243,7 @@ def test_save_in_every_format_that_fits(tmp_path: Path) -> None:
     (record,) = formats.read(path)
     assert (record.plies, record.reason) == (1, "unfinished")
     text = typed(SMALL, "a1", f"save {tmp_path / 'game.txt'}")
-    assert "does not end like a file of games" in " ".join(text.split())
+    assert "does not end in one of" in " ".join(text.split())
     assert "minishogi" in typed(SMALL, "a1", f"save {tmp_path / 'game.usi'}")
     assert "there is no folder" in typed(SMALL, "a1", f"save {tmp_path / 'none' / 'game.pgn'}")
 

@@ -190,7 +190,7 @@ def test_a_run_becomes_a_champion_and_is_played_against(monkeypatch: pytest.Monk
     assert Path(said["path"]).stat().st_size < 3_000_000
     assert [path.name for path in Path("data/champions").iterdir()] == ["tic_tac_toe.safetensors"]
     shown = good("play", GAME, "--simulations", "8", input="b2\nquit\n")
-    assert "champion(simulations=400)" in shown and "O  plays" in shown
+    assert "champion(simulations=8)" in shown and "last move O" in shown
     monkeypatch.setattr(files, "torch_missing", lambda: "torch")
     assert "champion(simulations=400)" in good("play", GAME, input="quit\n")  # playing needs no PyTorch
     assert "pip install torch" in bad("train", GAME, "zero", *QUICK, "--out", "r2")

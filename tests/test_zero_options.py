@@ -207,7 +207,7 @@ def test_a_window_of_abalone_fits_in_a_gibibyte(tmp_path: Path) -> None:
 def test_options_that_make_no_sense_are_named(tmp_path: Path) -> None:
     for changes, problem in (
         ({"gate.sprt": [5]}, "two Elo differences"),
-        ({"gate.sprt": [10, 0]}, "the lower one first"),
+        ({"gate.sprt": [10, 0]}, "elo0 must be below elo1"),
         ({"selfplay.pool_share": 1.5}, r"selfplay\.pool_share = 1\.5: must be at most 1"),
         ({"selfplay.pool_share": 0.5, "length.keep": 0}, "set length.keep to keep some"),
         ({"selfplay.curriculum": [[0, 9]]}, "more than search.simulations=8"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,28 +20,19 @@ from meijin.arena.record import GameRecord, MoveNote
 from meijin.arena.store import Store
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import busy, out, print_json, typed
+from meijin.cli.console import busy, out, print_json
 from meijin.cli.inspect import figures, moves_table
 from meijin.cli.program import interruptible
+from meijin.cli.prompt import Command, Prompt, Then
 from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter, MeijinError, suggest
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import parse
 from meijin.core.state import State
 
 PROMPT = "replay (help for commands): "
 SHOWN = 5  # moves of an analysis
 
-HELP = (
-    ("next", "go to the next position (or press Enter)"),
-    ("back", "go to the previous position"),
-    ("start", "go to the first position"),
-    ("end", "go to the last position"),
-    ("goto N", "go to the position after N plies (or just N)"),
-    ("analyse", "ask an agent about this position; --analyse always does"),
-    ("quit", "leave"),
-)
-SHORT = {"": "next", "n": "next", "b": "back", "p": "back", "s": "start", "e": "end", "q": "quit", "?": "help"}
 HELPER = "mcts(seconds=1)"
 
 
@@ -63,7 +53,7 @@ def replay(
     record = find(path, number, format_)
     if agent is not None and parse(agent).name == "human":
         raise BadParameter(f"--analyse {agent}: name an agent that searches")
-    session = Session(record, agent, limit(seconds, simulations), seed)
+    session = Replay(record, agent, limit(seconds, simulations), seed)
     if ply is not None and ply > record.plies:
         raise BadParameter(f"--ply {ply}: the game has {record.plies} plies")
     if as_json:
@@ -101,7 +91,7 @@ def find(path: Path, number: int, format_: str | None) -> GameRecord:
     return read
 
 
-class Session:
+class Replay:
     """A record and the position that is shown."""
 
     def __init__(self, record: GameRecord, agent: str | None, limit: Limit, seed: int):
@@ -193,56 +183,47 @@ class Session:
     # ---- stepping ----
 
     def run(self) -> None:
-        if sys.stdin.isatty():
-            with contextlib.suppress(ImportError):  # not on every system
-                import readline  # noqa: F401 - line editing and the history of what was typed
+        prompt = Prompt(
+            [
+                Command(
+                    "next",
+                    "go to the next position (or press Enter)",
+                    lambda _: self.step(self.at + 1),
+                    aliases=("", "n"),
+                ),
+                Command("back", "go to the previous position", lambda _: self.step(self.at - 1), aliases=("b", "p")),
+                Command("start", "go to the first position", lambda _: self.step(0), aliases=("s",)),
+                Command("end", "go to the last position", lambda _: self.step(self.record.plies), aliases=("e",)),
+                Command("goto", "go to the position after N plies (or just N)", self.goto, "N"),
+                Command("analyse", "ask an agent about this position; --analyse always does", self.ask),
+                Command("quit", "leave", lambda _: Then.STOP, aliases=("q",)),
+            ],
+            otherwise=lambda text: self.goto(text) if text.isdecimal() else None,
+        )
         self.introduce()
         self.go(0)
         self.show()
-        while (text := typed(PROMPT)) is not None:
-            text = " ".join(text.lower().split())
-            word, _, rest = SHORT.get(text, text).partition(" ")
-            if word == "quit":
-                return
-            before = self.at
-            if not self.obey(word, rest.strip()):
-                continue
-            if self.at == before:
-                self.say(Text("this is the first position" if self.at == 0 else "this is the last position", "dim"))
-                continue
+        while prompt.ask(PROMPT) is Then.GO_ON:
             self.show()
             if self.at == self.record.plies:
                 self.conclude()
 
-    def obey(self, word: str, rest: str) -> bool:
-        """Carry out a command; returns whether it was a step."""
-        places: dict[str, Callable[[], int]] = {
-            "next": lambda: self.at + 1,
-            "back": lambda: self.at - 1,
-            "start": lambda: 0,
-            "end": lambda: self.record.plies,
-        }
-        number = rest if word == "goto" else word
-        if word in places and not rest:
-            self.go(places[word]())
-            return True
-        if number.isdecimal() and len(number) < 10:
-            if int(number) > self.record.plies:
-                self.say(Text(f"the game has {self.record.plies} plies", "red"))
-                return False
-            self.go(int(number))
-            return True
-        if word == "help":
-            for name, meaning in HELP:
-                self.say(Text.assemble((f"{name:<8}", "cyan"), f" {meaning}"))
-        elif word == "analyse":
-            self.opinion(self.agent or build(HELPER, self.game, seed=self.seed))
-        elif word == "goto":
-            self.say(Text(f"goto needs a ply from 0 to {self.record.plies}", "red"))
-        else:
-            near = suggest(word, ["help", *(name.split()[0] for name, _ in HELP)])
-            self.say(Text(f"'{word}' is not a command{near or '; type help for a list'}", "red"))
-        return False
+    def step(self, ply: int) -> Then:
+        before = self.at
+        self.go(ply)
+        if self.at == before:
+            self.say(Text("this is the first position" if self.at == 0 else "this is the last position", "dim"))
+            return Then.ASK
+        return Then.GO_ON
+
+    def goto(self, text: str) -> Then:
+        if not text.isdecimal() or len(text) > 9 or int(text) > self.record.plies:
+            raise MeijinError(f"goto {text}: the game has {self.record.plies} plies")
+        return self.step(int(text))
+
+    def ask(self, _: str) -> Then:
+        self.opinion(self.agent or build(HELPER, self.game, seed=self.seed))
+        return Then.ASK
 
     # ---- JSON ----
 

@@ -149,6 +149,8 @@ def digest(fn: types.FunctionType, versions: bool = True) -> str:
 options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 #: Functions for which the target has something of its own, and what that is.
 provided: dict[Function, Any] = {}
+#: Whether what kernels call is compiled like them; if not, it ends as optimised code for this processor (`lowering`).
+whole = False
 
 _twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 _IN_PROGRESS = object()
@@ -177,12 +179,10 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
 
 
 def twin(fn: types.FunctionType) -> Any:
-    """The Numba dispatcher of a plain function (compiled when it is first called with given types).
+    """The compiled form of a plain function, to be called by other compiled functions.
 
     Rules are loops, so that a GPU can run them; a search on the CPU that calls itself says so: `fn.recursive = True`.
     """
-    import numba
-
     found = _twins.get(fn)
     if found is _IN_PROGRESS:
         raise RecursionError(f"{fn.__qualname__} calls itself; write rules and kernels with loops instead")
@@ -190,7 +190,12 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            found = numba.njit(**options, forceinline=getattr(fn, "inlined", False))(copy)
+            if whole or getattr(fn, "recursive", False):
+                found = entry(copy, forceinline=getattr(fn, "inlined", False))
+            else:
+                from meijin.core.lowering import inner
+
+                found = inner(copy, inlined=getattr(fn, "inlined", False))
         except BaseException:
             del _twins[fn]
             raise
@@ -201,8 +206,15 @@ def twin(fn: types.FunctionType) -> Any:
     return found
 
 
+def entry(fn: types.FunctionType, **more: Any) -> Any:
+    """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
+    import numba
+
+    return numba.njit(**options, **more)(fn)
+
+
 def inlined(fn: F) -> F:
-    """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
+    """Have the compiler inline a function: an array counts as eight arguments, and calls with many are slow."""
     fn.inlined = True  # type: ignore[attr-defined]
     return fn
 
@@ -230,7 +242,7 @@ def write_cached(path: Path, payload: bytes) -> None:
 
 
 class _DiskCache:
-    """What Numba asks of a dispatcher's cache, over one file an overload; any damage means compiling again."""
+    """What Numba asks of a dispatcher's cache, with one file per overload; any damage means compiling again."""
 
     def __init__(self, key: str, name: str):
         self.key, self.name = key, name
@@ -256,7 +268,7 @@ class _DiskCache:
         try:
             payload = read_cached(self._path(sig, target_context.codegen()))
             return None if payload is None else CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # foreign: compile again and write it anew
+        except Exception:  # of another version: compile and write it again
             return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -317,7 +329,7 @@ class Kernel:
         from numba import typeof
 
         try:
-            dispatcher = twin(self.plain)
+            dispatcher = entry(linked(self.plain))
             cache = _DiskCache(digest(self.plain), self.name)
             dispatcher._cache = cache
             types_ = tuple(typeof(arg) for arg in args)
@@ -330,10 +342,14 @@ class Kernel:
         return dispatcher  # type: ignore[no-any-return]
 
 
+eager = threading.local()
+
+
 class Tiered:
     """A kernel for single calls: plain Python until that has taken long enough to be worth the compiler's time.
 
     What is compiled and on the disk already is used much sooner. The very first calls do not even import Numba.
+    Threads in which `eager.on` is set compile at once.
     """
 
     LOOK = 0.05  # seconds of plain Python after which the disk is asked
@@ -344,7 +360,7 @@ class Tiered:
         functools.update_wrapper(self, kernel.plain)
 
     def __call__(self, *args: Any) -> Any:
-        if self.kernel.ready:
+        if self.kernel.ready or getattr(eager, "on", False):
             return self.kernel(*args)
         if self._spent > self.LOOK and not self._asked:
             self._asked = True
@@ -352,14 +368,14 @@ class Tiered:
                 return self.kernel(*args)
         if self._spent > self.COMPILE:
             return self.kernel(*args)
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             return self._plain(*args)
         except Exception as error:
             self.kernel.explain(error)
             raise
         finally:
-            self._spent += time.perf_counter() - began
+            self._spent += time.thread_time() - began
 
 
 def interpreted(fn: Function) -> Function:

@@ -60,7 +60,7 @@ class Symmetry:
 
     @property
     def swaps(self) -> bool:
-        """Whether it exchanges seats: then the image of a start position is none, as the other seat is to move."""
+        """Whether it exchanges seats: then the image of a start position is not one, as the other seat is to move."""
         return self.seats != tuple(range(len(self.seats)))
 
 
@@ -110,7 +110,7 @@ def check_declarations(game: Game) -> None:
         if value is not None and not callable(value):
             raise RuleError(f"{name} must be a function, not {value!r}{_comma(value)}")
     for name in ("seat_names", "tallies", "endings", "refusals", "swaps"):
-        setattr(game, name, _each(name, getattr(game, name), str, f"texts, as in {name}=('one', 'two')"))
+        setattr(game, name, _each(name, getattr(game, name), str, f"strings, as in {name}=('one', 'two')"))
     if game.keeps is not None:
         game.keeps = _each("keeps", game.keeps, str, "names of symmetries, as in keeps=('mirror',)")
     lo, hi = game.score_range

@@ -14,7 +14,7 @@ from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.learning.zero.config import WarmConfig
 
-#: Moves and outcomes, final scores, and how many plies were the opening's and nobody's choice.
+#: Moves and outcomes, final scores, and how many plies belong to the opening, which no agent chose.
 PlayedGame = tuple[tuple[int, ...], tuple[float, ...], int]
 
 

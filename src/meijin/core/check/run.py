@@ -1,7 +1,7 @@
 """`check_game`: every law tried on a game, random play described, and warnings; for people who write games.
 
 The rules are tried interpreted first, where a mistake has a line, and only then compiled, where the same mistake could
-write into foreign memory. All of it runs in a child process (see `supervise`), but for the comparison with a GPU, whose
+write outside the record. All of it runs in a child process (see `supervise`), but for the comparison with a GPU, whose
 driver does not survive a fork, and with a browser's code, which runs in processes of its own.
 """
 

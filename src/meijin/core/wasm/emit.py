@@ -111,6 +111,7 @@ def _prepare_numba() -> None:
     callconv.CPUCallConv.set_dynamic_user_exc = _store_dynamic_message
     compiling.options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiling.provided[stopped] = _stopped()
+    compiling.whole = True
 
 
 def _store_message(

@@ -74,8 +74,8 @@ class Designer:
         self._tables.forget_permits()
         self.versions += 1
         self._tell({"event": "loaded", **self.public()})
-        for file in changed:
-            for name in self._tried[file]["games"]:
+        if self._settings.limits.check_games:
+            for name in (name for file in changed for name in self._tried[file]["games"]):
                 await self.check(name)
 
     async def _trial(self, file: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from meijin.web.server.table_store import TableStore
 MOST_EVENTS = 500  # of one job that are remembered
 STOPPING = 60.0  # seconds that a job has to end by itself
 LEAVING = 2.0  # the same when the server ends
-NICE = 12
+NICE = 5
 
 Event = dict[str, Any]
 Listener = Callable[["Job", Event], None]

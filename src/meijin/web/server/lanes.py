@@ -184,8 +184,8 @@ class Child:
 class Lane:
     """Children that do the same kind of work."""
 
-    def __init__(self, settings: Settings, size: int, nice: int = 0):
-        self._settings, self._size, self._nice = settings, size, nice
+    def __init__(self, settings: Settings, size: int, nice: int = 0, compile: bool = False):
+        self._settings, self._size, self._nice, self._compile = settings, size, nice, compile
         self.load: tuple[str, ...] = ()  # files of games and agents
         self._children: list[Child] = []
         self._homes: dict[str, Child] = {}  # where an agent lives
@@ -199,7 +199,7 @@ class Lane:
             self._children = [child for child in self._children if child.alive]
             free = min(self._children, key=lambda child: child.load, default=None)
             if free is None or (free.load > 0 and len(self._children) < self._size):
-                free = Child(self._settings.worker(self._nice, self.load))
+                free = Child(self._settings.worker(self._nice, self.load, self._compile))
                 await free.start()
                 self._children.append(free)
         if home is not None:
@@ -276,11 +276,11 @@ class Lanes:
 
     def __init__(self, settings: Settings):
         cores = min(settings.cores, 8)
-        self._rules = Lane(settings, 1)
-        self._own = Lane(settings, 1)
+        self._rules = Lane(settings, 1, compile=True)
+        self._own = Lane(settings, 1, compile=True)
         self.chores = Lane(settings, 1)
         self.moves = Lane(settings, cores, nice=1)
-        self.analysis = Lane(settings, cores, nice=10)
+        self.analysis = Lane(settings, cores, nice=4)
         self.names: frozenset[str] = frozenset()  # of the games of the server's own files
         self._tending: asyncio.Task[None] | None = None
 

@@ -167,7 +167,9 @@ class Analysis(Out):
     note: str
     advice: str
     final: bool
-    planes: list[list[float]] | None = Field(None, description="[plane][cell]: what its net sees, from the mover's view.")
+    planes: list[list[float]] | None = Field(
+        None, description="[plane][cell]: what its net sees, from the mover's view."
+    )
     ownership: list[float] | None = Field(None, description="[cell]: 1: it will be seat 0's, -1: another's.")
     score: float | None = Field(None, description="The mean of the ownership that the net expects.")
 

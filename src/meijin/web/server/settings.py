@@ -42,7 +42,7 @@ class Limits:
     worker_mb: float = 4096.0  # of one worker process
     jobs: int = 2  # tournaments and training runs at the same time
     job_mb: float = field(default_factory=_most_memory)  # of one of them
-    check_games: int = 60  # that searches play in each of the matches of a game's check
+    check_games: int = 60  # that searches play in each match of a check; 0: games are checked only when asked for
     send_seconds: float = 15.0  # that a client may take to read a message
     requests_burst: int = 400  # a client may ask so often at once,
     requests_rate: float = 200.0  # and so often per second in the long run
@@ -63,10 +63,11 @@ class Settings:
     cores: int = field(default_factory=_cores)
     limits: Limits = field(default_factory=Limits)
 
-    def worker(self, nice: int = 0, load: tuple[str, ...] = ()) -> dict[str, Any]:
-        """What a worker process is told when it starts."""
+    def worker(self, nice: int = 0, load: tuple[str, ...] = (), compile: bool = False) -> dict[str, Any]:
+        """What a worker process is told when it starts; with `compile` it compiles rules beside its requests."""
         return {
             "nice": nice,
+            "compile": compile and bool(self.warm),
             "load": load,
             "runs": str(self.runs),
             "data": str(self.data),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
+import random
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from meijin.core import compile as compiling
 from meijin.core.catalogue import games, make
+from meijin.core.compile import Tiered, eager
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import Call
 from meijin.core.game import Game
@@ -185,9 +189,46 @@ def advance(state: State, move: int | None, seed: int | None) -> dict[str, Any]:
     return {"moves": [int(m) for m in state.history[before:]], "movers": movers, "look": look_at(state)}
 
 
+class Compiler:
+    """Compiles the rules of games that are played, beside the moves: a click must not wait for the compiler."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self._known: set[Game] = set()
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Have requests run interpreted rules until compiled ones are ready."""
+        self.on = compiling.JIT
+        if self.on:
+            Tiered.LOOK = Tiered.COMPILE = math.inf
+
+    def want(self, game: Game) -> None:
+        with self._lock:
+            if not self.on or game in self._known:
+                return
+            self._known.add(game)
+        threading.Thread(target=self._compile, args=(game,), name="meijin-compile", daemon=True).start()
+
+    def _compile(self, game: Game) -> None:
+        eager.on = True
+        state, rng = State(game), random.Random(1)
+        with contextlib.suppress(MeijinError):  # in a user's own rules; whoever plays them will be told
+            for _ in range(game.longest):
+                state.roll(stream(1, len(state.history)))
+                look_at(state)
+                if state.is_over:
+                    return
+                state.play(rng.choice(state.legal_moves))
+
+
+compiler = Compiler()
+
+
 def play(ask: Ask) -> dict[str, Any]:
     """Extend a line by a seat's move and the chance that follows; without a move, by chance alone."""
     game, position = game_of(ask.args["game"]), ask.args["position"]
+    compiler.want(game)
     state = lines.take(game, position, ask.args["moves"])
     before = len(state.history)
     try:
@@ -205,6 +246,7 @@ def play(ask: Ask) -> dict[str, Any]:
 def start(ask: Ask) -> dict[str, Any]:
     """All that a new table needs to know: the game's proper name, who moved in the line so far, and the look."""
     game, position, moves = game_of(ask.args["game"]), ask.args["position"], ask.args["moves"]
+    compiler.want(game)
     state = State(game) if position is None else State.from_position(game, position)
     movers = []
     for move in moves:

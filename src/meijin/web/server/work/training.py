@@ -118,7 +118,8 @@ class Training:
             )  # fmt: skip
 
         def told(event: Event) -> None:
-            ask.part(json.loads(event.to_json()) | {"folder": None})
+            said = event.to_json().replace(f"{self._runs}/", "")  # pages know runs by their names
+            ask.part(json.loads(said) | {"folder": None})
             if ask.stopped:
                 run.stop()
 

@@ -143,6 +143,8 @@ def main() -> None:
     if setup["nice"] and hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(setup["nice"])
+    if setup["compile"]:
+        rules.compiler.begin()
     for file in setup["load"]:
         with suppress(Exception):  # told where it can be seen: at the start and on the designer's page
             load_file(Path(file), games, agents)
