@@ -7,6 +7,7 @@ below 150 kB in docs/images.
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import socket
@@ -22,13 +23,13 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
+STATIC = Path(__file__).parents[1] / "src" / "meijin" / "web" / "static"
 MOST = 150_000  # bytes
 DESKTOP, PHONE = (1280, 800), (390, 844)
 PERSON = {"kind": "person"}
 MEDIUM = {"kind": "agent", "agent": "mcts(simulations=600)"}
-GO = "e5 c3 g3 c6 g7 d7 f4 e7 c4 d4 d5 b4 c5 b5 f3 e6 d3 d6".split()
-CONNECT_FOUR = [3, 3, 2, 4, 4, 2, 4, 4, 5, 3, 1, 0, 3, 2, 2, 6, 0]
-SHOGI = "2e4c 1b1c 4c3b+ 3a3b 4e4d 5a5c".split()
+GO = ["e5", "c3", "g3", "c6", "g7", "d7", "f4", "e7", "c4", "d4", "d5", "b4", "c5", "b5", "f3", "e6", "d3", "d6"]
+CONNECT_FOUR = [3, 3, 2, 1, 2, 2, 4, 5, 3, 3, 5, 2, 1, 1, 3, 5, 1, 5, 5, 3, 2, 6, 5, 6, 1, 6, 6, 6, 1, 4, 0, 4]
 TOURNAMENT = {
     "name": "connect-four",
     "games": ["connect_four"],
@@ -93,7 +94,8 @@ def take_all(studio: Studio) -> None:
     studio.take("inside", studio.table("go", studio.line("go", GO)), DESKTOP, "light", inside)
     lost = studio.table("connect_four", CONNECT_FOUR)
     studio.take("review", lost, DESKTOP, "dark", lambda page: page.wait_for_selector(".status.over"), review)
-    shogi = studio.table("minishogi", studio.line("minishogi", SHOGI))
+    samples = json.loads((STATIC / "samples.json").read_text(encoding="utf-8"))
+    shogi = studio.table("minishogi", samples["minishogi"][:14])
     studio.take("phone", shogi, PHONE, "wood")
     studio.api.post("tournaments", json=TOURNAMENT).raise_for_status()
     while studio.api.get("tournaments").json()[0]["job"]["state"] == "running":

@@ -90,19 +90,24 @@ class Visitor:
         spots = self.page.evaluate(SPOTS)
         for step in description["moves"][move]["path"]:
             if isinstance(step, str):
-                self.click(f'[data-word="{step}"]')
-                continue
-            spot = next(spots[cell] for cell in _cells(step) if spots[cell])
-            self.page.mouse.click(*spot)
+                if self._offered(before, step):
+                    self.click(f'[data-word="{step}"]')
+            else:
+                spot = next(spots[cell] for cell in _cells(step) if spots[cell])
+                self.page.mouse.click(*spot)
         # A path that is also the beginning of a longer one asks whether to stop there.
-        self.page.wait_for_function(
-            'before => document.querySelector(".stage").dataset.ply > before || document.querySelector(".choices")',
-            arg=before,
-        )
-        stop = self.page.locator('.choices [data-word=""]')
-        if stop.count():
-            stop.click()
-        self.page.wait_for_function("before => document.querySelector('.stage').dataset.ply > before", arg=before)
+        if self._offered(before, ""):
+            self.click('[data-word=""]')
+        self._offered(before, "no such word")
+
+    def _offered(self, ply: int, word: str) -> bool:
+        """Wait until the move is made or a word is offered; whether it is the word. A last word that is the only one
+        left is played without asking."""
+        found = """([ply, word]) => {
+          if (Number(document.querySelector(".stage").dataset.ply) > ply) return "made";
+          return document.querySelector(`[data-word="${word}"]`) && "offered";
+        }"""
+        return bool(self.page.wait_for_function(found, arg=[ply, word]).json_value() == "offered")
 
     def play_out(
         self, server: Server, table: dict[str, Any], line: list[int] | None = None, most: int = 400

@@ -263,6 +263,21 @@ def test_a_phone(server: Server, visit: Visit) -> None:
     visitor.wait_for_ply(2)
 
 
+def test_a_guest_is_offered_only_what_guests_may_do(server: Server, visit: Visit) -> None:
+    made = table(server)
+    visitor = visit(own=True)
+    visitor.page.route(
+        "**/api/features", lambda route: route.fulfill(json=server.get("features") | {"access": "guest"})
+    )
+    visitor.at_table(made, made["keys"]["seats"][0])
+    visitor.click('[data-cell="4"]')
+    visitor.wait_for_ply(1)
+    assert visitor.page.get_by_role("tab", name="Look inside").count() == 0
+    assert visitor.page.get_by_role("button", name="Hint").count() == 0
+    visitor.go("")
+    assert visitor.read("h1") == "You are a guest here"
+
+
 def test_a_link_to_nothing_says_so(visit: Visit) -> None:
     visitor = visit("#/game/tic_tac_toe?m=zzzz")
     assert "damaged" in visitor.read(".notice p")

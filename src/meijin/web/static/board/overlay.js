@@ -141,7 +141,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
       ? `<text dy="${large ? "-.02em" : ".35em"}" font-size="${round(size)}" font-weight="650">${main}</text>` +
         (large ? `<text dy="1.15em" y="${round(size * 0.12)}" font-size="${round(size * 0.68)}" opacity=".85">${more}</text>` : "")
       : "";
-    return `<g transform="translate(${round(place.x)} ${round(place.y)})" text-anchor="middle" fill="#fff"><circle r="${round(r)}" fill="${hue(loss, best)}" fill-opacity="${alpha.toFixed(2)}"/>${ring}${text}</g>`;
+    return `<g transform="translate(${round(place.x)} ${round(place.y)})" text-anchor="middle" fill="#fff"><circle r="${round(r)}" fill="${hue(loss, best)}" fill-opacity="${alpha.toFixed(2)}"${weak ? "" : ` stroke="#fff" stroke-opacity=".4" stroke-width="2"`}/>${ring}${text}</g>`;
   }
 
   /** @param {{from: number, to: number, opinion: Opinion}} way */

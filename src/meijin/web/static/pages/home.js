@@ -21,9 +21,13 @@ let samples = null;
 export function Home({ engine }) {
   useEvents(settings, ["change"]);
   const games = usePromise(() => engine.games(), []);
-  const tables = usePromise(() => engine.tables.list().catch(() => []), []);
+  const guest = engine.features.access === "guest";
+  const tables = usePromise(async () => (guest ? [] : engine.tables.list().catch(() => [])), []);
   const [choosing, setChoosing] = useState("");
   const open = tables instanceof Error || !tables ? [] : tables.filter((table) => !table.result && table.plies).slice(0, 3);
+  if (guest) {
+    return html`<main class="notice" id="main" tabindex="-1"><h1>You are a guest here</h1><p>Open the link to a table that somebody gave you. To begin games of your own, open the link that the server printed when it was started: it holds a token.</p></main>`;
+  }
   return html`<main class="home" id="main" tabindex="-1">
     <div class="hero">
       <h1>Pick a game and play.</h1>

@@ -6,6 +6,7 @@
  * @import {Session} from "./session.js"
  */
 
+import { CHANCE } from "../engine.js";
 import { Button, Menu, attempt, html, toast } from "../ui/kit.js";
 import { settings } from "../ui/settings.js";
 import { useEffect, useState } from "../vendor/preact.js";
@@ -16,6 +17,17 @@ export function travel(session, where) {
   const { root, current } = session;
   const to = { first: root, back: current.parent, forward: current.children[0], end: current.main.filter((node) => !node.undone).at(-1) }[where];
   if (to && to !== current) void attempt(() => session.go(to));
+}
+
+/** Show the moves one after the other, from the start, until somebody looks at something else. @param {Session} session */
+export async function replay(session) {
+  await session.go(session.root);
+  for (let next = session.root.children[0]; next && !next.undone && !session.life.signal.aborted; next = next.children[0]) {
+    const from = /** @type {import("./tree.js").Node} */ (next.parent);
+    await new Promise((resolve) => setTimeout(resolve, next.mover === CHANCE ? 250 : 750));
+    if (session.current !== from) return;
+    await session.go(next);
+  }
 }
 
 /** Show the best move for a while. @param {Session} session @param {AgentInfo[]} agents */
@@ -64,16 +76,17 @@ export function Controls({ session, area, agents, actions }) {
     <div class="group">
       ${table && html`<${Button} kind="icon" icon="undo" title="Take back (U)" disabled=${!state?.moves.length || (!state.host && !state.you.length)} onClick=${() => void attempt(() => table.undo())} />`}
       ${table && html`<${Button} kind="icon" icon="redo" title="Play again what was taken back" disabled=${!state?.redo.length} onClick=${() => void attempt(() => table.redo())} />`}
-      <${Button} kind="icon" icon="hint" title="Hint (H)" disabled=${over || asking} onClick=${ask} />
+      ${!session.guest && html`<${Button} kind="icon" icon="hint" title="Hint (H)" disabled=${over || asking} onClick=${ask} />`}
       <${Button} kind="icon" icon="eye" title="Show on the board what the agent thinks (E)" pressed=${overlay} onClick=${() => { settings.set("overlay", !overlay); again((n) => n + 1); }} />
       <${Button} kind="icon" icon="flip" title="Flip the board (F)" onClick=${() => area.flip()} />
     </div>
     <${Menu} title="More" up items=${[
-      { label: "New game", icon: "plus", run: actions.fresh },
+      !session.guest && { label: "New game", icon: "plus", run: actions.fresh },
       table && state && !state.result && seat !== undefined && { label: resigning ? "Really resign?" : "Resign", icon: "flag", run: resign, danger: true },
-      { label: "Set up a position", icon: "edit", run: actions.setup, disabled: !session.description.setup },
+      !session.guest && { label: "Set up a position", icon: "edit", run: actions.setup, disabled: !session.description.setup },
+      { label: "Replay from the start", icon: "play", run: () => void attempt(() => replay(session)), disabled: !session.root.children.length },
       { label: "Share", icon: "share", run: actions.share },
-      { label: "Import or export", icon: "download", run: actions.records },
+      !session.guest && { label: "Import or export", icon: "download", run: actions.records },
       null,
       { label: "Settings", icon: "settings", run: actions.settings },
     ]} />

@@ -17,10 +17,19 @@ import { capital, moveName, seatName } from "./tree.js";
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-    toast("Copied.");
   } catch {
-    toast("Copying is not allowed here; select the text and copy it by hand.", "error");
+    // Without HTTPS browsers have only the old way.
+    const area = Object.assign(document.createElement("textarea"), { value: text });
+    (document.querySelector("dialog[open]") ?? document.body).append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) {
+      toast("Copying is not allowed here; select the text and copy it by hand.", "error");
+      return;
+    }
   }
+  toast("Copied.");
 }
 
 /** @param {{label: string, help: string, url: string}} props */

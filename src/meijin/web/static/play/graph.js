@@ -27,7 +27,7 @@ export function ValueGraph({ session }) {
   const line = (/** @type {number} */ seat) =>
     points.flatMap((value, i) => (value ? [`${x(i).toFixed(1)} ${y(value[seat]).toFixed(1)}`] : [])).join("L");
   const here = nodes.indexOf(current);
-  const opposite = description.seats.length === 2 && points.every((value) => !value || Math.abs(value[0] + value[1] - (low + high)) < 1e-6);
+  const opposite = description.seats.length === 2 && points.every((value) => !value || Math.abs(value[0] + value[1] - (low + high)) < 0.03 * (high - low));
   const seats = opposite ? [0] : [...description.seats.keys()];
   const pick = (/** @type {MouseEvent} */ event) => {
     const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();

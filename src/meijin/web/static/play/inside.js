@@ -12,6 +12,7 @@ import { Button, Segments, html, useEvents } from "../ui/kit.js";
 import { settings } from "../ui/settings.js";
 import { useState } from "../vendor/preact.js";
 import { AnalystPicker, adviser } from "./opponents.js";
+import { LineTree } from "./line_tree.js";
 import { Sight } from "./sight.js";
 
 const ROWS = 12;
@@ -90,6 +91,7 @@ function Report({ session, area, analysis, agent, rival, rivalName, analyst }) {
       </tbody>
     </table>
     ${analysis.moves.length > ROWS && html`<p class="more">and ${analysis.moves.length - ROWS} more moves</p>`}
+    ${!description.chance && html`<${LineTree} session=${session} area=${area} analysis=${analysis} />`}
     <${Sight} session=${session} analysis=${analysis} />
   </div>`;
 }
@@ -107,7 +109,7 @@ function Row({ session, area, info, turn, share, opinion, rival, has }) {
     <td><button type="button" class="pick" onFocus=${show} onBlur=${hide} onClick=${() => { hide(); if (session.offered?.includes(info.move)) void session.play(info.move); }}><i style=${{ background: hue(opinion?.loss ?? null, opinion?.best) }}></i>${name(info.move)}</button></td>
     ${has("value") && html`<td>${value === undefined || value === null ? "–" : scoreText(description, value, info.proven)}${info.proven ? html`<span class="proven" title="proven">✓</span>` : ""}</td>`}
     ${rival && html`<td>${other?.value ? scoreText(description, other.value[turn], other.proven) : other?.visits ? compact(other.visits) : "–"}</td>`}
-    ${has("visits") ? html`<td class="share"><i style=${{ width: `${Math.round(100 * share)}%` }}></i><span>${percent(share)}</span></td>` : has("prior") && html`<td class="share"><i style=${{ width: `${Math.round(100 * share)}%` }}></i><span>${percent(share)}</span></td>`}
+    ${has("visits") ? html`<td class="share"><i style=${{ width: `${Math.round(100 * (opinion?.share ?? share))}%` }}></i><span>${percent(share)}</span></td>` : has("prior") && html`<td class="share"><i style=${{ width: `${Math.round(100 * (opinion?.share ?? share))}%` }}></i><span>${percent(share)}</span></td>`}
     <td class="line">${line.slice(1, 9).map(name).join(" ")}</td>
   </tr>`;
 }

@@ -88,7 +88,7 @@ function Game({ engine, session, agents }) {
           <${Status} session=${session} review=${review} agents=${agents} onAgain=${actions.fresh} onTab=${setTab} />
           ${area && html`<${Controls} session=${session} area=${area} agents=${agents} actions=${actions} />`}
           <${Pace} session=${session} />
-          <${Tabs} label="Panels" value=${tab} onChange=${setTab} tabs=${[{ id: "moves", label: "Moves" }, { id: "inside", label: "Look inside" }, { id: "rules", label: "Rules" }]} />
+          <${Tabs} label="Panels" value=${tab} onChange=${setTab} tabs=${[{ id: "moves", label: "Moves" }, ...(session.guest ? [] : [{ id: "inside", label: "Look inside" }]), { id: "rules", label: "Rules" }]} />
           <div class="tab" role="tabpanel" id="panel-${tab}" aria-labelledby="tab-${tab}" tabindex="0">
             ${tab === "moves" && html`<${ValueGraph} session=${session} /><${Moves} session=${session} /><div class="foot"><${MoveInput} session=${session} /><${CommentBox} session=${session} /></div>`}
             ${tab === "inside" && area && html`<${Inside} session=${session} area=${area} agents=${agents} />`}
@@ -122,7 +122,7 @@ function Status({ session, review, agents, onAgain, onTab }) {
     void attempt(() => review.start(adviser(agents), { seconds: 0.4 }));
   };
   const ended = state ? state.result : tip.look?.turn === OVER;
-  const reviewing = html`${review.running
+  const reviewing = session.guest ? "" : html`${review.running
       ? html`<${Button} icon="pause" label="Looking at move ${review.done} of ${review.all}" onClick=${() => review.stop()} />`
       : found.length
         ? html`<${Button} icon="next" label="Next mistake (${found.length})" onClick=${() => void session.go(next.node)} />`
@@ -135,13 +135,13 @@ function Status({ session, review, agents, onAgain, onTab }) {
   }
   if (over) {
     return html`<div class="status over"><p class="result" role="status">${resultText(session)}</p>
-      <div class="row">${table && html`<${Button} kind="main" label="Rematch" icon="redo" onClick=${() => void attempt(() => rematch(session, onAgain))} /><${Button} label="New game" icon="plus" onClick=${onAgain} />`}${reviewing}</div></div>`;
+      <div class="row">${table && !session.guest && html`<${Button} kind="main" label="Rematch" icon="redo" onClick=${() => void attempt(() => rematch(session, onAgain))} /><${Button} label="New game" icon="plus" onClick=${onAgain} />`}${reviewing}</div></div>`;
   }
   const problem = session.trouble || state?.problem;
   if (problem) return html`<div class="status trouble" role="alert"><p><${Icon} name="warning" /> ${problem}</p></div>`;
   if (table) return look?.turn === CHANCE ? html`<div class="status"><p>Chance moves …</p></div>` : "";
   const mistake = mistakeAt(session, current);
-  return html`<div class="status ${mistake?.kind ?? ""}">${mistake && html`<p role="status">${mistake.text}</p>`}<div class="row">${session.root.children.length > 0 && reviewing}<${Button} icon="play" label="Play from here" onClick=${onAgain} /></div></div>`;
+  return html`<div class="status ${mistake?.kind ?? ""}">${mistake && html`<p role="status">${mistake.text}</p>`}<div class="row">${session.root.children.length > 0 && reviewing}${!session.guest && html`<${Button} icon="play" label="Play from here" onClick=${onAgain} />`}</div></div>`;
 }
 
 /** The same game once more, with the same players; asks if the clocks' settings are not known. @param {Session} session @param {() => void} ask */
@@ -233,7 +233,7 @@ function useKeys(session, area, agents, off) {
         Home: () => travel(session, "first"),
         End: () => travel(session, "end"),
         f: () => area?.flip(),
-        h: () => void attempt(() => hint(session, agents)),
+        h: () => session.guest || void attempt(() => hint(session, agents)),
         u: () => void attempt(async () => session.table?.undo()),
         e: () => document.querySelector(/** @type {any} */ ('.controls [title^="Show on the board"]'))?.click(),
         "/": () => document.getElementById("move-input")?.focus(),

@@ -32,7 +32,7 @@ export function mistakeAt(session, node) {
   if (!found) return null;
   const better = opinion.moves[0].move;
   const [made, name] = [node.move, better].map((move) => session.description.moves[move]?.name);
-  return { kind: found[0], mark: found[2], lost, better, text: `${capital(found[0])}: ${made} lost ${Math.round(100 * lost)} %. ${name} was better.` };
+  return { kind: found[0], mark: found[2], lost, better, text: `${capital(found[0])}: ${made} cost ${Math.round(100 * lost)} %. Better: ${name}.` };
 }
 
 /** All mistakes of the line that leads to the end, with their nodes. @param {Session} session */

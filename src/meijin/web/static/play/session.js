@@ -93,6 +93,11 @@ export class Session extends EventTarget {
     return this.state?.seats ?? this.description.seats.map(() => ({ kind: "person" }));
   }
 
+  /** Whether this page may use agents and begin games; a guest may only play and look. */
+  get guest() {
+    return this.engine.features.access === "guest";
+  }
+
   /** Whether the position shown is where the table is. */
   get live() {
     return this.table !== null && this.current === this.tip;

@@ -12,10 +12,11 @@ import { settings } from "../ui/settings.js";
 /** @param {{session: Session, analysis: Analysis}} props */
 export function Sight({ session, analysis }) {
   const { planes, ownership, score } = analysis;
-  if (!planes && !ownership && score === undefined) return "";
+  const known = typeof score === "number";
+  if (!planes && !ownership && !known) return "";
   const owned = settings.get("ownership", false);
   return html`<section class="sight">
-    ${score !== undefined && html`<p>Expected difference of points: <b>${score > 0 ? "+" : ""}${score.toFixed(1)}</b></p>`}
+    ${known && html`<p>Expected margin: <b>${score > 0 ? "+" : ""}${score.toFixed(2)}</b></p>`}
     ${ownership && html`<label><input type="checkbox" checked=${owned} onChange=${(/** @type {any} */ e) => settings.set("ownership", e.target.checked)} /> Show who is expected to own each cell</label>`}
     ${planes && html`<details><summary>What the net sees: ${planes.length} planes</summary><div class="planes">${planes.map((plane, i) => html`<${Plane} session=${session} plane=${plane} number=${i} />`)}</div></details>`}
   </section>`;

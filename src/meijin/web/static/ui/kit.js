@@ -158,8 +158,11 @@ export function toast(text, kind = "info") {
     list = Object.assign(document.createElement("div"), { id: "toasts" });
     list.setAttribute("role", "status");
     list.setAttribute("aria-live", "polite");
+    list.setAttribute("popover", "manual");
     document.body.append(list);
   }
+  list.hidePopover?.(); // to the top again, over a dialog that is open
+  list.showPopover?.();
   const item = Object.assign(document.createElement("div"), { className: `toast ${kind}`, textContent: text });
   list.append(item);
   while (list.children.length > 3) list.firstChild?.remove();
