@@ -34,12 +34,13 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web; else echo "The web app's types are not checked: there is no npm here."; fi
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 web: $(WEB) ## check the types of the web app (needs Node.js)
 	$(WEB)/.bin/tsc -p tools/web
 
-soak: $(DEV) ## feed nonsense to the readers and the server, and kill the server, for some minutes
+soak: $(DEV) ## run the long tests: nonsense for readers and the server, many positions; takes a while
+	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
 	@for script in tests/soak/server_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
 

@@ -183,6 +183,8 @@ def twin(fn: types.FunctionType) -> Any:
 
     Rules are loops, so that a GPU can run them; a search on the CPU that calls itself says so: `fn.recursive = True`.
     """
+    from meijin.core.lowering import inner  # with Numba, which takes its time to import
+
     found = _twins.get(fn)
     if found is _IN_PROGRESS:
         raise RecursionError(f"{fn.__qualname__} calls itself; write rules and kernels with loops instead")
@@ -190,12 +192,8 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            if whole or getattr(fn, "recursive", False):
-                found = entry(copy, forceinline=getattr(fn, "inlined", False))
-            else:
-                from meijin.core.lowering import inner
-
-                found = inner(copy, inlined=getattr(fn, "inlined", False))
+            close = getattr(fn, "inlined", False)
+            found = entry(copy, forceinline=close) if whole else inner(copy, inlined=close)
         except BaseException:
             del _twins[fn]
             raise
