@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from meijin.core.parameters import Range as Range
     from meijin.core.pieces import Piece as Piece
     from meijin.core.state import State as State
+    from meijin.web.notebook import board as board
 
 __version__ = "0.1.0"
 
@@ -61,7 +62,7 @@ _PUBLIC = {
     "States": "core.batch",
     "Symmetry": "core.contract",
     "agent_names": "agents.catalogue",
-    "board": "web.notebook",  # not imported for type checkers above: layers below the web import this module
+    "board": "web.notebook",
     "build": "agents.catalogue",
     "check_agent": "agents.check",
     "check_game": "core.check",

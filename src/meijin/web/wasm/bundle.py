@@ -27,7 +27,7 @@ from meijin.search.alphabeta import AlphaBeta
 from meijin.search.maxn import MaxN
 from meijin.search.mcts import MCTS
 from meijin.search.mcts.selection import Options
-from meijin.web.server.work.permits import _parameter
+from meijin.web.server.work.permits import parameter_info
 from meijin.web.wasm import parts
 from meijin.web.wasm.nets import net_file
 from meijin.web.wasm.script import STATIC
@@ -205,7 +205,7 @@ class _Sitters:
                 "name": name,
                 "summary": entry.summary.replace("`", ""),
                 "parameters": [
-                    _parameter(entry, key, ()) | ({"default": own[key]} if key in own else {}) for key in shown
+                    parameter_info(entry, key, ()) | ({"default": own[key]} if key in own else {}) for key in shown
                 ],
                 "unfit": None,
                 "example": f"{name}({text})" if text else name,

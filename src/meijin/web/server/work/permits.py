@@ -189,7 +189,7 @@ class Permits:
         return {
             "name": entry.name,
             "summary": entry.summary.replace("`", ""),
-            "parameters": [_parameter(entry, name, nets or ()) for name in _shown(entry)],
+            "parameters": [parameter_info(entry, name, nets or ()) for name in _shown(entry)],
             "unfit": unfit,
             "example": example,
         }
@@ -216,7 +216,7 @@ def _choices(entry: Entry[Agent], name: str) -> tuple[Any, ...]:
     return next((each.choices for each in parameters(_maker(entry)) if each.name == name), ())
 
 
-def _parameter(entry: Entry[Agent], name: str, nets: tuple[str, ...]) -> dict[str, Any]:
+def parameter_info(entry: Entry[Agent], name: str, nets: tuple[str, ...]) -> dict[str, Any]:
     known = next((each for each in parameters(_maker(entry)) if each.name == name), None)
     parameter = entry.parameters[name]
     default = None if parameter.default is parameter.empty else parameter.default
