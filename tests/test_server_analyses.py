@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +17,7 @@ from meijin.web.server import schema
 from meijin.web.server.settings import Limits
 from serving import Server, Talk, serving
 
+MANUAL = Path(__file__).parents[1] / "docs" / "web.md"
 START = {"game": "connect_four", "moves": []}
 ENDLESS = {"at": START, "agent": "mcts", "limit": {"seconds": 3600}, "every": 0.05}
 
@@ -109,3 +116,23 @@ def test_agents_that_the_server_offers_are_listed(server: Server) -> None:
     assert "mcts(simulations=7)" in [agent["name"] for agent in server.get("agents", game="connect_four")]
     with server.socket() as talk:
         assert stream(talk, at=START, agent="mcts(simulations=7)")[-2]["simulations"] == 7
+
+
+# ---- the page of the manual ----
+
+
+def test_the_python_of_the_manual_runs(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    exec(block.replace("localhost:8000", server.address).replace('"seconds": 2', '"simulations": 50'), {})
+    assert "simulations: move" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_commands_of_the_manual_run(server: Server) -> None:
+    lines = (
+        MANUAL.read_text(encoding="utf-8").replace("\\\n", " ").replace("localhost:8000", server.address).splitlines()
+    )
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("curl")]
+    assert len(commands) == 5
+    for command in commands:
+        json.loads(subprocess.run([*command, "--fail-with-body"], capture_output=True, text=True, check=True).stdout)
