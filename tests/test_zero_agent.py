@@ -317,7 +317,7 @@ state = State(meijin.make("tic_tac_toe")).play_line("a1 b1 a2 b2")
 for agent in sys.argv[1:]:
     print(meijin.build(agent, state.game).act(state))
 try:
-    meijin.build("champion(device='cuda')").act(State(meijin.make("connect_four")))
+    meijin.build("champion(device='cuda', exact=False)").act(State(meijin.make("connect_four")))
 except meijin.MeijinError as error:
     print(error)
 """

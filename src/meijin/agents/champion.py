@@ -6,8 +6,10 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meijin.agents.solving import Solving, shared_solver
 from meijin.agents.zero import ZeroSearch
@@ -19,25 +21,34 @@ from meijin.core.options import between
 from meijin.core.rng import choose, fresh_seed, stream
 from meijin.core.state import State
 from meijin.learning import files
-from meijin.learning.nets.weights import Weights
 from meijin.search.solvers import unsolved
+
+if TYPE_CHECKING:
+    from meijin.learning.nets.weights import Weights
 
 FULL = 10  # the level without mistakes on purpose
 BUDGET = 0.5  # seconds that a solver may take where no time is given; else half of that
 
-#: Level -> simulations for each move, and the temperature of the choice among the moves. See docs/champions.md for the
-#: matches that they were chosen by.
+#: Level -> simulations for each move, and the temperature of the choice among the moves. docs/champions.md has matches
+#: between neighbouring levels.
 LEVELS = {
-    1: (1, 2.0),
-    2: (1, 1.5),
-    3: (2, 1.2),
-    4: (4, 1.0),
-    5: (8, 0.85),
-    6: (16, 0.7),
-    7: (32, 0.55),
-    8: (64, 0.4),
-    9: (128, 0.25),
+    1: (1, 2.5),
+    2: (1, 1.9),
+    3: (1, 1.5),
+    4: (2, 1.25),
+    5: (4, 1.05),
+    6: (8, 0.85),
+    7: (16, 0.65),
+    8: (32, 0.45),
+    9: (96, 0.25),
 }
+
+
+def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> NDArray[np.float64]:
+    """The probabilities of the moves: a move counts by its visits, and where there are few, by the net's prior."""
+    worth = (visits + priors.astype(np.float64)) ** (1 / temperature)
+    shares: NDArray[np.float64] = worth / worth.sum()
+    return shares
 
 
 class Champion(Solving, ZeroSearch):
@@ -103,17 +114,17 @@ class Champion(Solving, ZeroSearch):
         if self.level == FULL or len(state.legal_moves) == 1:
             return super().decide(state, limit)
         *_, found = self.think(state, limit, math.inf)
-        # A move counts by its visits; where there are few, the net's prior decides.
-        worth = np.array([(info.visits or 0) + (info.prior or 0.0) for info in found.moves])
-        shares = worth ** (1 / LEVELS[self.level][1])
+        visits, priors = (np.array([getattr(info, name) for info in found.moves]) for name in ("visits", "prior"))
+        shares = chances(visits, priors, LEVELS[self.level][1])
         with np.errstate(over="ignore"):
-            return found.moves[choose(self._rng, shares / shares.sum(), len(shares))].move
+            pick = int(choose(self._rng, shares, len(shares)))
+        return found.moves[pick].move
 
     def unfit(self, game: Game) -> str | None:
         if files.champion(game) is not None:
             return None
         known = sorted({said["game"] for _, said in files.champions()})
-        return f"there is no champion of it yet; {'games with one: ' + ', '.join(known) if known else 'nor of others'}"
+        return f"it has no champion yet; {'games that have one: ' + ', '.join(known) if known else 'no game has one'}"
 
     def net(self, game: Game) -> Weights:
         path = files.champion(game)
