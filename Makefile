@@ -13,10 +13,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
+DOCS := $(VENV)/.installed-docs
 INPUTS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help play test soak bench format clean
+.PHONY: help play test soak bench docs format clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -30,20 +31,25 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
-soak: $(DEV) ## feed mutated files and random plans to the readers, for some minutes
+soak: $(DEV) ## run the long tests: mutated files, random plans, many positions; takes a while
+	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
 
 bench: $(DEV) ## measure the speed
 	@$(BIN)/python $(BENCH)
 
-format: $(DEV) ## format the code and mend what ruff can mend
+docs: $(DOCS) ## build the documentation as a site, into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "The site is in site/. To read it with search: $(BIN)/python -m http.server -d site"
+
+format: $(DEV) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
 clean: ## remove the virtual environment and what tools left behind
-	@rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf $(VENV) build dist site src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure.
@@ -61,7 +67,7 @@ define install
 	    --editable '$(2)' >> $(VENV)/setup.log 2>&1 || { \
 	  cat $(VENV)/setup.log >&2; \
 	  echo "The set-up failed; its log is above and in $(VENV)/setup.log." \
-	       "Run make again once the cause is mended." >&2; exit 1; }
+	       "Run make again once the cause is fixed." >&2; exit 1; }
 endef
 
 $(CORE): $(INPUTS)
@@ -70,4 +76,8 @@ $(CORE): $(INPUTS)
 
 $(DEV): $(INPUTS)
 	$(call install,to develop,.[dev])
+	@touch $@ $(CORE)
+
+$(DOCS): $(INPUTS)
+	$(call install,to build the documentation,.[docs])
 	@touch $@ $(CORE)

@@ -42,7 +42,7 @@ def compare(rates: Sequence[Rate], rounds: int) -> list[float]:
 
 
 def moves_per_second(game: Game, seconds: float) -> Rate:
-    """Random moves a second of a compiled game on one thread."""
+    """Random moves per second of a compiled game on one thread."""
     kernel, states, rng = game.kernel(kernels.random_games), game.states(1), stream(1)
     moves, probs = kernels.buffers(game)
     scores, totals = np.zeros(game.seats), np.zeros(game.seats)
@@ -61,7 +61,7 @@ def moves_per_second(game: Game, seconds: float) -> Rate:
 
 
 def playouts_per_second(game: Game, simulations: int, threads: int = 1) -> Rate:
-    """MCTS playouts a second from the start position, a new tree each time."""
+    """MCTS playouts per second from the start position, a new tree each time."""
     agent, state, seeds = MCTS(threads=threads), State(game), itertools.count()
     state.roll(stream(0))
 

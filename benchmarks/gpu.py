@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py connect_four othello --threads 131072
 
-Ours: one thread a game, the rules of `meijin.games` compiled for CUDA. pgx: its rules on the same device, a step of
+Ours: one thread per game, the rules of `meijin.games` compiled for CUDA. pgx: its rules on the same device, a step of
 the whole batch at a time with automatic reset, in the batch size that suits it best.
 """
 
@@ -66,7 +66,7 @@ def main() -> None:
     for name in options.games:
         game = make(name)
         count, spent = 1, 0.0
-        while spent < 0.2:  # enough games a thread for a fair share of the time
+        while spent < 0.2:  # enough games per thread for a fair share of the time
             plies, _, spent = cuda.random_games(game, options.threads, count, seed=1)
             count = max(count + 1, min(4 * count, int(count * 0.4 / max(spent, 1e-3))))
         rates = []

@@ -1,4 +1,4 @@
-"""Othello endgames of the FFO suite: exact scores, times and nodes a second on one core, each with an empty table.
+"""Othello endgames of the FFO suite: exact scores, times and nodes per second on one core, each with an empty table.
 
     MEIJIN_TEST_DATA=... make bench BENCH="benchmarks/othello_endgame.py"
     ... BENCH="benchmarks/othello_endgame.py --first 40 --last 44 --every"

@@ -1,4 +1,4 @@
-"""Speed beside OpenSpiel in one run: random moves and MCTS playouts a second.
+"""Speed beside OpenSpiel in one run: random moves and MCTS playouts per second.
 
     make bench
 

@@ -1,4 +1,4 @@
-"""Full-width search and alpha-beta: positions a second, and the depth that one second reaches, game by game.
+"""Full-width search and alpha-beta: positions per second, and the depth that one second reaches, game by game.
 
     python benchmarks/search.py
     python benchmarks/search.py othello abalone --seconds 5
@@ -32,7 +32,7 @@ def positions(game: Game) -> list[State]:
 
 
 def measure(agent: Agent, game: Game, seconds: float) -> tuple[str, str]:
-    """Positions a second, and the depth reached."""
+    """Positions per second, and the depth reached."""
     if agent.unfit(game):
         return "-", "-"
     found = []

@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, help="a folder with alpha-zero-general; without it only ours is measured")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--simulations", type=int, default=25)
-    parser.add_argument("--games", type=int, default=64, help="games at once, a thread")
+    parser.add_argument("--games", type=int, default=64, help="games at once, per thread")
     parser.add_argument("--sizes", nargs="*", default=["nano", "tiny"], help="of our nets")
     parser.add_argument("--seconds", type=float, default=20.0, help="a measurement")
     parser.add_argument("--rounds", type=int, default=3)

@@ -114,9 +114,9 @@ def test_a_first_agent_passes() -> None:
 @pytest.mark.parametrize(
     ("agent", "problem"),
     [
-        (Illegal, "list legal moves"),
+        (Illegal, "list one or more legal moves"),
         (Meddling, "thinking changes the position"),
-        (Deaf, "thinks on 1 s after `stop`"),
+        (Deaf, "thinks for 1 s after `stop`"),
         (OneSided, "one score per seat"),
         (Eager, "1000 simulations where 20 were allowed"),
         (Silent, "`think` must yield an Analysis"),

@@ -164,7 +164,10 @@ def test_heuristic_likes_pieces_and_steps_ahead() -> None:
     assert guess(state.play("a4b5"))[0] > ahead[0]  # a piece up
 
 
-@pytest.mark.parametrize("expression", ["breakthrough(rows=2, columns=2)", "breakthrough(rows=9, columns=7)"])
+@pytest.mark.parametrize(
+    "expression",
+    ["breakthrough(rows=2, columns=2)", pytest.param("breakthrough(rows=9, columns=7)", marks=pytest.mark.soak)],
+)
 def test_laws_of_games(expression: str) -> None:
     check_game(make(expression), games=4, gpu=False)
 

@@ -143,7 +143,7 @@ def test_another_game(path):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda about: about.update(format=99), "format 99, this Meijin reads up to 1: upgrade"),
+        (lambda about: about.update(format=99), "format 99, this Meijin reads up to 1; use a newer"),
         (lambda about: about.update(format="x"), "cannot be read"),
         (lambda about: about.pop("net"), "cannot be read"),
         (lambda about: about["net"].update(colour=1), "unknown setting 'colour'.*newer Meijin"),

@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import EntryPoint
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from rich.cells import cell_len
@@ -177,6 +177,8 @@ def test_bad_arguments_of_agents_are_named_in_one_line(value: str) -> None:
             entry = agents.get(name)
         except UnknownName:
             continue  # its dependencies are not installed
+        if not cast(Any, entry.factory).__module__.startswith("meijin."):
+            continue  # another test's
         kinds = {p.name: str(p.annotation).removesuffix(" | None") for p in entry.parameters.values()}
         needed = [p.name for p in entry.parameters.values() if p.default is p.empty]
         for parameter, kind in kinds.items() if name != "human" else ():
@@ -451,5 +453,5 @@ def test_check_of_an_agent(tmp_path: Path) -> None:
         "    def think(self, state, limit, every):\n"
         "        yield Analysis(state.turn, tuple(map(MoveInfo, state.game.moves)))\n"
     )
-    assert "list legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
+    assert "list one or more legal moves" in bad("check", SMALL, "--agent", "careless", "--load", str(file))
     assert "name the game" in bad("check", "--agent", "mcts")

@@ -249,6 +249,9 @@ def test_parameters_are_checked(change: dict[str, Any]) -> None:
         make("cube", **change)
 
 
-@pytest.mark.parametrize("expression", ["cube", 'cube(size=3, metric="quarter", twists=2, max_moves=3)'])
+@pytest.mark.parametrize(
+    "expression",
+    ["cube", pytest.param('cube(size=3, metric="quarter", twists=2, max_moves=3)', marks=pytest.mark.soak)],
+)
 def test_every_law_of_a_game_holds(expression: str) -> None:
     check_game(make(expression), games=5)

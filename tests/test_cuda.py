@@ -101,7 +101,7 @@ def test_without_a_device_the_remedy_is_told() -> None:
     assert len(lines) == 3
     for line in lines:
         assert line.startswith("no GPU can be used: ")
-        assert "pip install 'meijin[gpu]'" in line and "leave the device at cpu" in line
+        assert "pip install numba-cuda" in line and "leave the device at cpu" in line
 
 
 @pytest.mark.gpu

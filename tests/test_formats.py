@@ -43,7 +43,6 @@ GAMES = (
     "minishogi(max_plies=60)",
 )
 MINISHOGI = ("minishogi", *["minishogi(max_plies=60)"] * 9)
-COUNT = 1000  # games a format
 
 
 def random_records(format: str, count: int) -> list[GameRecord]:
@@ -56,11 +55,12 @@ def random_records(format: str, count: int) -> list[GameRecord]:
 # ---- round trips ----
 
 
+@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_round_trip(format: str, tmp_path: Path) -> None:
-    records = random_records(format, COUNT)
+def test_round_trip(format: str, count: int, tmp_path: Path) -> None:
+    records = random_records(format, count)
     path = tmp_path / f"games.{format}"
-    assert formats.write(records, path) == COUNT
+    assert formats.write(records, path) == count
     assert list(formats.read(path)) == records
 
 

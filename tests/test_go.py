@@ -583,7 +583,7 @@ def test_dead_stones_are_found_and_counted() -> None:
         dead = dead_stones(state, playouts=400, seed=1)
         assert {state.game.board.cells[cell].name for cell in dead} == {"a5", "f5"}
         assert final_score(state, dead) == after
-        with pytest.raises(BadParameter, match="dead=0: no stone stands there"):
+        with pytest.raises(BadParameter, match="dead=0: there is no stone"):
             final_score(state, [0])
 
 

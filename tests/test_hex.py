@@ -215,7 +215,11 @@ def test_positions_are_equal_however_they_were_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["hex(size=1)", "hex(size=2, swap=True)", "hex(size=8)", "hex(size=9, swap=True)"]
+    "expression",
+    [
+        "hex(size=2, swap=True)",
+        *(pytest.param(f"hex({size})", marks=pytest.mark.soak) for size in ("size=1", "size=8", "size=9, swap=True")),
+    ],
 )
 def test_laws_of_games(expression: str) -> None:
     check_game(make(expression), games=4, gpu=False)

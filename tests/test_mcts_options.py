@@ -156,6 +156,7 @@ def test_rave_counts_a_move_wherever_its_seat_made_it() -> None:
     assert (counts >= tree.nodes["visits"][list(tree.children(0))]).all() and counts.sum() > 600
 
 
+@pytest.mark.soak
 def test_rave_is_stronger_in_a_placement_game() -> None:
     # 50 of 60 games when it was measured
     assert beats("hex(size=7)", "mcts(simulations=300, rave=300, c=0.3)", "mcts(simulations=300, c=0.3)", 60)
@@ -169,9 +170,13 @@ def test_widening_looks_at_few_moves() -> None:
         build("mcts(widening=(1, 2))")
 
 
+@pytest.mark.soak
 def test_several_playouts_a_leaf_are_stronger_at_equal_simulations() -> None:
     # 117 wins and 6 draws in 160 games when it was measured
     assert beats("connect_four", "mcts(simulations=100, playouts=8)", "mcts(simulations=100)", 160)
+
+
+def test_several_playouts_are_averaged_at_a_leaf() -> None:
     analysis = MCTS(simulations=1, playouts=1000, seed=1).analyse(state_of("tic_tac_toe"))
     assert analysis.simulations == 1 and analysis.value is not None
     assert analysis.value[0] == pytest.approx(0.29, abs=0.2)  # random play; five standard errors are 0.15
@@ -187,6 +192,7 @@ def test_decisive_playouts_win_and_do_not_lose_at_once() -> None:
     assert agent.analyse(won).value is not None
 
 
+@pytest.mark.soak
 def test_go_has_a_policy_that_is_stronger_than_random_playouts() -> None:
     # 80 % of 3600 games when it was measured: 150 of them are four deviations above the bound, whatever the seed
     game = "go(size=5, komi=0.5)"

@@ -406,7 +406,7 @@ def test_onnx_says_the_same(name, config, tmp_path):
     (tmp_path / "bad.onnx").write_bytes(path.read_bytes()[:500])
     with pytest.raises(MeijinError, match=r"bad\.onnx is damaged"):
         OnnxEvaluator(tmp_path / "bad.onnx", 8)
-    with pytest.raises(MeijinError, match="not there"):
+    with pytest.raises(MeijinError, match="there is no file"):
         OnnxEvaluator(tmp_path / "none.onnx", 8)
 
 

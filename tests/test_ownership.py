@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -242,9 +241,7 @@ def nobody(s: Any, owners: Any) -> None:
 
 
 def with_owners(name: str) -> Game:
-    game = copy.copy(make(name))
-    game.owners, game._kernels = nobody, {}
-    return game
+    return make(name).changed(owners=nobody)
 
 
 @pytest.mark.parametrize("name", ["go(size=5)", "yavalath", "einstein"])

@@ -136,7 +136,7 @@ def test_bind_fills_in_the_defaults(games: Registry[tuple[object, ...]]) -> None
         ("hex(komi=3)", "hex: unknown parameter 'komi'; it takes size=11, swap=False"),
         (
             "hex(3, True)",
-            "hex: 2 arguments without a name, but at most 1 can be given so; it takes size=11, swap=False",
+            "hex: 2 arguments without a name, but it takes at most 1; it takes size=11, swap=False",
         ),
         (
             "hex(3, size=4)",

@@ -41,6 +41,7 @@ CASES: dict[str, tuple[tuple[int, int], ...]] = {
     "yavalath": ((400, 1), (150, 2)),
 }
 POSITIONS = 10_000
+BRIEF = ("connect_four", "minishogi", "nim", "tic_tac_toe")  # the others take longer to compile than to search
 
 
 def positions(game: Game, count: int, seed: int) -> Iterator[State]:
@@ -105,7 +106,9 @@ def test_every_game_for_alphabeta_is_compared() -> None:
     assert sum(count for case in CASES.values() for count, _ in case) >= POSITIONS
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [each if each in BRIEF else pytest.param(each, marks=pytest.mark.soak) for each in CASES]
+)
 def test_alphabeta_equals_maxn(name: str) -> None:
     game = make(name)
     low, high = game.score_range
@@ -164,11 +167,11 @@ def test_a_finished_search_stops_and_says_so() -> None:
     ("expression", "count", "depth"),
     [
         ("2048(size=2)", 20, 2),
-        ("2048(width=3, height=2)", 6, 2),
+        pytest.param("2048(width=3, height=2)", 6, 2, marks=pytest.mark.soak),
         ("einstein", 4, 1),
         ("nim(heaps=(3, 2, 1), players=3)", 20, 6),
-        ("sim(points=6, players=3)", 12, 3),
-        ("yavalath(players=3)", 3, 2),
+        pytest.param("sim(points=6, players=3)", 12, 3, marks=pytest.mark.soak),
+        pytest.param("yavalath(players=3)", 3, 2, marks=pytest.mark.soak),
         ("othello(size=4)", 10, 3),
     ],
 )

@@ -227,7 +227,9 @@ def test_a_triangle_with_the_last_link_leaves_the_others_with_nothing() -> None:
     assert seen > 0
 
 
-@pytest.mark.parametrize(("expression", "symmetries"), [("sim", 720), ("sim(points=8, players=3)", 16)])
+@pytest.mark.parametrize(
+    ("expression", "symmetries"), [("sim", 720), pytest.param("sim(points=8, players=3)", 16, marks=pytest.mark.soak)]
+)
 def test_every_law_of_a_game_holds(expression: str, symmetries: int) -> None:
     game = make(expression)
     check_game(game, games=5)

@@ -160,8 +160,8 @@ def tilted(shape: tuple[float, ...], difference: float) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize(
     ("shape", "alpha", "beta"),
     [
-        ((1, 4, 6, 4, 1), 0.05, 0.05),  # independent games with few draws
-        ((0.03, 0.2, 0.54, 0.2, 0.03), 0.05, 0.1),  # many draws
+        pytest.param((1, 4, 6, 4, 1), 0.05, 0.05, marks=pytest.mark.soak),  # independent games with few draws
+        pytest.param((0.03, 0.2, 0.54, 0.2, 0.03), 0.05, 0.1, marks=pytest.mark.soak),  # many draws
         ((0.2, 0.05, 0.5, 0.05, 0.2), 0.1, 0.05),  # an opening decides both games
     ],
 )

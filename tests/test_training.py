@@ -6,7 +6,9 @@ import dataclasses
 import inspect
 import itertools
 import json
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,12 @@ pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from meijin import build, make, training
+from meijin.arena.match import match
+from meijin.arena.record import GameRecord
+from meijin.arena.store import Store
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.learning.zero import checkpoint
+from meijin.learning.zero.config import WarmConfig
 from meijin.training import events
 from meijin.training.clock import RunClock
 from meijin.training.events import (
@@ -34,6 +40,7 @@ from meijin.training.events import (
     Warned,
 )
 from meijin.training.folder import RunFolder, read_metrics
+from meijin.training.warm import warm_games
 from meijin.training.zero_run import ZeroRun
 from test_zero_run import GAME, config, iterated, rows
 
@@ -263,3 +270,18 @@ def test_curves_hide_what_a_killed_session_wrote(tmp_path: Path) -> None:
     curves.Reload()
     assert [event.step for event in curves.Scalars("run/positions")] == [1, 2]
     assert curves.Images("policy/start")
+
+
+def test_a_damaged_database_is_no_warm_start(tmp_path: Path) -> None:
+    """A move that the rules forbid is named, and never reaches compiled code."""
+    path = tmp_path / "games.db"
+    records: list[GameRecord] = []
+    match(make(GAME), ["random", "random"], 1, seed=1, on_game=records.append, workers=0)
+    with Store(path) as store:
+        store.add(records)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "UPDATE games SET moves = substr(moves, 1, length(moves) / 2) || substr(moves, 1, length(moves) / 2)"
+        )
+    with pytest.raises(MeijinError):
+        warm_games(make(GAME), WarmConfig(records=str(path)), 1, lambda done, total: True)

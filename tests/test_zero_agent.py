@@ -355,7 +355,7 @@ def test_without_a_compiler_nets_play_as_well(run: Path) -> None:
 def test_champions_are_found_by_game_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEIJIN_DATA", str(tmp_path))
     monkeypatch.setattr(files, "PACKAGED", tmp_path / "none")
-    assert "no champion of it yet" in (build("champion").unfit(make(GAME)) or "")
+    assert "it has no champion yet" in (build("champion").unfit(make(GAME)) or "")
     folder = tmp_path / "champions"
     checkpoint.save(folder / "small.safetensors", small_net(), half=True)
     checkpoint.save(folder / "hex.safetensors", small_net("hex(size=5)", pooling=True), half=True)

@@ -58,13 +58,13 @@ def rows(seconds: float) -> list[Row]:
         Row("looking ahead beats not", "othello", "nply(heuristic, depth=3)", "heuristic"),
         Row("looking ahead beats not", "breakthrough", "nply(heuristic, depth=3)", "heuristic"),
     ]
-    clock = f"same time, {seconds:g} s a move"
+    clock = f"same time, {seconds:g} s per move"
     for game in ("minishogi", "abalone"):
         found.append(Row(clock, game, f"alphabeta(seconds={seconds:g})", f"mcts(seconds={seconds:g})", 0.2))
     for game in ("minishogi", "abalone"):
         usual = f"alphabeta(seconds={seconds:g})"
         blunt = f"alphabeta(seconds={seconds:g}, quiescence=False)"
-        found.append(Row(f"quiescence helps, {seconds:g} s a move", game, usual, blunt, 0.3, OPENING))
+        found.append(Row(f"quiescence helps, {seconds:g} s per move", game, usual, blunt, 0.3, OPENING))
     if "rave" in inspect.signature(MCTS).parameters:
         for game in ("go(size=9)", "hex(size=7)"):
             found.append(Row("RAVE helps", game, "mcts(simulations=500, rave=500)", "mcts(simulations=500)", 0.5))

@@ -1,6 +1,7 @@
 """Meijin: play, search, learn and compare any board game.
 
 import meijin
+
 state = meijin.State(meijin.make("othello"))
 """
 
@@ -10,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from meijin import training as training
     from meijin.agents.catalogue import agent_names as agent_names
     from meijin.agents.catalogue import build as build
     from meijin.agents.check import check_agent as check_agent
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from meijin.core.contract import Symmetry as Symmetry
     from meijin.core.errors import MeijinError as MeijinError
     from meijin.core.game import Game as Game
+    from meijin.core.moves import Move as Move
     from meijin.core.parameters import Range as Range
     from meijin.core.pieces import Piece as Piece
     from meijin.core.state import State as State
@@ -50,6 +53,7 @@ _PUBLIC = {
     "Game": "core.game",
     "Limit": "core.agent",
     "MeijinError": "core.errors",
+    "Move": "core.moves",
     "MoveInfo": "core.agent",
     "Piece": "core.pieces",
     "Range": "core.parameters",
@@ -66,7 +70,7 @@ _PUBLIC = {
     "match": "arena.match",
     "simulate": "core.batch",
 }
-_MODULES = ("boards", "rng")  # of meijin.core
+_MODULES = {"boards": "meijin.core.boards", "rng": "meijin.core.rng", "training": "meijin.training"}
 
 __all__ = [
     "CHANCE",
@@ -78,6 +82,7 @@ __all__ = [
     "Game",
     "Limit",
     "MeijinError",
+    "Move",
     "MoveInfo",
     "Piece",
     "Range",
@@ -95,12 +100,13 @@ __all__ = [
     "match",
     "rng",
     "simulate",
+    "training",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"meijin.core.{name}")
+        return importlib.import_module(_MODULES[name])
     if name not in _PUBLIC:
         raise AttributeError(f"module 'meijin' has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(f"meijin.{_PUBLIC[name]}"), name)

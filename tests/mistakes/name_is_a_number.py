@@ -3,7 +3,7 @@
 from mistakes._games import row
 
 SAYS = "`move_name` of move 0 is 0"
-REMEDY = "return a text without blanks"
+REMEDY = "return a string without spaces"
 
 
 def faulty():

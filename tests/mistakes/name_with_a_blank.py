@@ -3,7 +3,7 @@
 from mistakes._games import row
 
 SAYS = "`move_name`: move 0 is called 'cell 0'"
-REMEDY = "a name needs at least one character and no"
+REMEDY = "a name must not be empty or contain spaces"
 
 
 def faulty():

@@ -1,1 +1,1 @@
-"""The agents there are, by name. Each module registers its own; `catalogue.build` makes one from an expression."""
+"""The catalogue of agents. Each module registers its own; `catalogue.build` makes one from an expression."""

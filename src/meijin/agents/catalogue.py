@@ -71,15 +71,15 @@ def _resolve(value: Any, name: str = "") -> Any:
 
 
 #: What an expression can say, where a parameter's annotation asks for nothing else.
-_WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a text", type(None): "None"}
+_WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a string", type(None): "None"}
 
 
 @lru_cache(maxsize=256)
 def _kinds(factory: Callable[..., Agent]) -> dict[str, tuple[type, ...]]:
-    """Parameter -> the types it may have, for those that are numbers, texts or truth values."""
+    """Parameter -> the types it may have, for those that are numbers, strings or booleans."""
     try:
         hints = typing.get_type_hints(cast(Any, factory).__init__ if isinstance(factory, type) else factory)
-    except Exception:  # an annotation that names what is not there says nothing
+    except Exception:  # an annotation with unknown names says nothing
         return {}
     found = {name: typing.get_args(hint) or (hint,) for name, hint in hints.items()}
     return {name: kinds for name, kinds in found.items() if all(kind in list(_WORDS) for kind in kinds)}

@@ -17,7 +17,7 @@ from meijin.core.game import Game
 from meijin.core.rng import below, stream
 from meijin.core.state import State
 
-LATE = 1.0  # seconds after which an agent that was told to stop, or whose time is over, counts as deaf
+LATE = 1.0  # seconds that an agent may take to end after `stop`, or after its time is up
 SMALL = Limit(seconds=0.2, simulations=50, depth=2, nodes=2000)  # enough to say something
 
 
@@ -113,10 +113,10 @@ class _Check:
                 raise self.fail("thinking changes the position; work on `state.copy()`", state)
 
     def limits_are_kept(self) -> None:
-        """It heeds the limits that it names in `measures`."""
+        """It keeps the limits that it names in `measures`."""
         for name in self.agent.measures:
             if name not in ("seconds", "simulations", "depth", "nodes"):
-                raise self.fail(f"measures={self.agent.measures}: '{name}' is no limit")
+                raise self.fail(f"measures={self.agent.measures}: '{name}' is not a limit")
         state = self.states[0]
         if "simulations" in self.agent.measures:
             agent = self.fresh()
@@ -150,7 +150,7 @@ class _Check:
             raise self.fail("equal seeds give different answers; draw all random numbers from `reseed`'s seed")
 
     def watching_ends_with_the_answer(self) -> None:
-        """`watch` yields sound analyses, at least one."""
+        """`watch` yields one or more sound analyses."""
         state = self.states[0]
         seen = list(self.agent.watch(state.copy(), SMALL, every=0.01))
         if not seen:
@@ -172,7 +172,7 @@ class _Check:
             thread.join(LATE)
             self.stop_seconds = time.perf_counter() - began
             if thread.is_alive():
-                raise self.fail(f"thinks on {LATE:g} s after `stop`; look at `stopping`, or give kernels `stop_flag`")
+                raise self.fail(f"thinks for {LATE:g} s after `stop`; look at `stopping`, or give kernels `stop_flag`")
         if not found:
             raise self.fail("`stop` leaves no answer", state)
         self._sound(found[0], state)
@@ -221,12 +221,12 @@ class _Check:
 
     def _sound(self, analysis: Analysis, state: State) -> None:
         if not isinstance(analysis, Analysis):
-            raise self.fail(f"yields {analysis!r}, which is no Analysis", state)
+            raise self.fail(f"yields {analysis!r}, which is not an Analysis", state)
         moves = [info.move for info in analysis.moves]
         if analysis.turn != state.turn:
             raise self.fail(f"its analysis is for seat {analysis.turn}; it is seat {state.turn}'s turn", state)
         if not moves or len(set(moves)) < len(moves) or not set(moves) <= set(state.legal_moves):
-            raise self.fail(f"its analysis lists {moves}; list legal moves, each once, at least one", state)
+            raise self.fail(f"its analysis lists {moves}; list one or more legal moves, each once", state)
         self._value(analysis.value, state)
         for info in analysis.moves:
             self._value(info.value, state)

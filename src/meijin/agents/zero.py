@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ZeroSearch(Agent):
     """AlphaZero's search; subclasses say which net it asks."""
 
-    deterministic = True  # but for a game's chance, of which it looks at a few outcomes
+    deterministic = True  # except where chance moves: it looks at a few outcomes
     measures = ("seconds", "simulations")
     ponders = True
 
@@ -52,7 +52,7 @@ class ZeroSearch(Agent):
         """The net for that game; an error says why there is none."""
 
     def load(self, net: HasWeights) -> None:
-        """Go on with these weights, of a net of the same shape."""
+        """Continue with these weights, from a net of the same shape."""
         if self._player is not None:
             self._player.load(net)
 

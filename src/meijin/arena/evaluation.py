@@ -142,7 +142,7 @@ def evaluate(
 
 @contextmanager
 def _named(agent: str | Agent) -> Iterator[str]:
-    """An expression that stands for the agent inside the block."""
+    """An expression that names the agent inside the block."""
     if isinstance(agent, str):
         yield agent
         return

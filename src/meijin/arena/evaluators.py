@@ -141,7 +141,7 @@ class Score(Evaluator):
 @evaluators.register("solved")
 @dataclass
 class Solved(Evaluator):
-    """Share of cubes solved in at most `moves` moves, after so many random twists.
+    """Share of cubes solved in at most `moves` moves, after a number of random twists.
 
     All agents get the same scrambles. By default they may use as many moves as the game allows.
     """

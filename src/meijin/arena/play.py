@@ -69,7 +69,7 @@ class Monitor:
 
     @contextmanager
     def installed(self) -> Iterator[Monitor]:
-        """Inside the block, the monitor hears of compiling."""
+        """Inside the block, compilation is reported to the monitor."""
         before = compiling.on_compile
 
         def both(name: str) -> ExitStack:
@@ -219,7 +219,7 @@ class _LiveGame:
         try:
             return self._ask(seat, allowed, lambda: _made(call, self.game, self.task, seat))[0]
         except AgentForfeit as forfeit:
-            if isinstance(forfeit.__cause__, UnknownName):  # a misspelt name is no agent's mistake
+            if isinstance(forfeit.__cause__, UnknownName):  # a misspelt name is not an agent's fault
                 raise forfeit.__cause__ from None
             raise
 

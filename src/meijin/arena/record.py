@@ -1,4 +1,4 @@
-"""`Task`: everything needed to play a game. `GameRecord`: everything kept of it."""
+"""`Task`: everything needed to play a game. `GameRecord`: everything that is kept about it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def limit_fields(limit: Limit) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class MoveNote:
-    """What is kept of one ply besides its move."""
+    """What is kept about one ply besides its move."""
 
     seconds: float | None = None
     value: tuple[float, ...] | None = None  # [seat], as the agent that moved sees it

@@ -1,4 +1,4 @@
-"""`Stepper`: follows a game move by move with its compiled rules; as strict as `State`, but without a history."""
+"""`Stepper`: follows a game move by move with its rules; as strict as `State`, but without a history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stepper:
     def __init__(self, game: Game):
         self.game = game
         self.states = game.states(1)
-        self._start, self._play, self._look = (game.kernel(k) for k in (kernels.start, kernels.play, kernels.look))
+        self._start, self._play, self._look = (game.tiered(k) for k in (kernels.start, kernels.play, kernels.look))
         self._moves, self._probs = kernels.buffers(game)
         self._scores = np.zeros(game.seats)
         self.restart()

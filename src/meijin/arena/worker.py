@@ -62,7 +62,7 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that is no agent's mistake, on its way to the parent."""
+    """An error that is not an agent's fault, on its way to the parent."""
 
     error: BaseException | None  # None: it cannot be pickled
     text: str  # traceback

@@ -36,7 +36,7 @@ class Advisor:
         self.solver = _fitting(SOLVER, game)
         self._game, self._agent = game, None if self.solver else strongest(game)
         self._thinking: Agent | None = None
-        self._patience = FIRST
+        self._grace = FIRST
 
     @property
     def agent(self) -> Agent:
@@ -45,7 +45,7 @@ class Advisor:
         return self._agent
 
     def analyse(self, state: State, seconds: float) -> tuple[str, Analysis]:
-        """What it thinks of a position, and who says so."""
+        """What it thinks of a position, and the name of the agent that says so."""
         if self.solver is not None and (found := self._solved(state, seconds)):
             return self.solver.name, found
         self._thinking = self.agent
@@ -60,7 +60,7 @@ class Advisor:
         """The solver's answer, if it has one. It is given no limit, so that it refuses what it cannot do at once."""
         assert self.solver is not None
         self._thinking = self.solver
-        alarm = threading.Timer(max(seconds, self._patience), self.solver.stop)
+        alarm = threading.Timer(max(seconds, self._grace), self.solver.stop)
         alarm.daemon = True
         alarm.start()
         try:
@@ -69,5 +69,5 @@ class Advisor:
             return None
         finally:
             alarm.cancel()
-            self._patience = 0.0
+            self._grace = 0.0
         return found if found.value is not None else None

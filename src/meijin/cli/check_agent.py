@@ -34,4 +34,4 @@ def check_agent(name: str | None, agent: str, load: Sequence[Path], seed: int) -
     for promise in report.promises:
         say(Text.assemble(("✓ ", "bold green"), promise.replace("`", "")))
     if not math.isnan(report.stop_seconds):
-        say(Text(f"it answered {1000 * report.stop_seconds:.1f} ms after it was told to stop", "dim"))
+        say(Text(f"it answered {1000 * report.stop_seconds:.1f} ms after `stop`", "dim"))

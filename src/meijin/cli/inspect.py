@@ -170,7 +170,7 @@ def _opinion(state: State, agent: str, analysis: Analysis, most: int | None = No
 
 
 def moves_table(state: State, analysis: Analysis, most: int | None = None, width: int | None = None) -> Table:
-    """The moves, best first, with whatever the agent says of them.
+    """The moves, best first, with whatever the agent says about them.
 
     Numbers are never cut. In a narrow terminal the expected lines get shorter, the bars go, then the values of the
     seats that are not to move, and last the priors.

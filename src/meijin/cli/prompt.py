@@ -61,7 +61,7 @@ class Prompt:
         """`words` are other things that may be typed now, such as the legal moves; they take precedence over commands.
 
         `otherwise` gets what is not a command, and returns None if it cannot use it. `keys` says what an arrow key
-        on an empty line stands for. `about` is the line of help on `words`.
+        on an empty line means. `about` is the line of help on `words`.
         """
         self.commands = [*commands, Command("help", "list the commands", self._help, aliases=("?",))]
         self.words, self.otherwise, self.keys, self.about = words, otherwise, keys, about

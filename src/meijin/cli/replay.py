@@ -53,7 +53,7 @@ def replay(
     record = find(path, number, format_)
     if agent is not None and parse(agent).name == "human":
         raise BadParameter(f"--analyse {agent}: name an agent that searches")
-    session = Session(record, agent, limit(seconds, simulations), seed)
+    session = Replay(record, agent, limit(seconds, simulations), seed)
     if ply is not None and ply > record.plies:
         raise BadParameter(f"--ply {ply}: the game has {record.plies} plies")
     if as_json:
@@ -91,7 +91,7 @@ def find(path: Path, number: int, format_: str | None) -> GameRecord:
     return read
 
 
-class Session:
+class Replay:
     """A record and the position that is shown."""
 
     def __init__(self, record: GameRecord, agent: str | None, limit: Limit, seed: int):

@@ -49,7 +49,7 @@ class SavedGame:
         return replace(self, moves=tuple(move.name for move in state.history), resigned=resigned)
 
     def record(self, state: State) -> GameRecord:
-        """The game as the arena keeps games. One that goes on counts as cut off."""
+        """The game as the arena keeps games. An unfinished one counts as cut off."""
         from meijin.arena.judges import forfeited
         from meijin.arena.record import GameRecord, Task
 

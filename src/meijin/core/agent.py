@@ -1,4 +1,4 @@
-"""What plays: `Agent`, how long it may think: `Limit`, and all it has to say: `Analysis`.
+"""`Agent` chooses moves, `Limit` says how long it may think, and `Analysis` is what it finds.
 
 The life of an agent:
 
@@ -62,7 +62,7 @@ class Clock:
 class Limit:
     """How much an agent may search for one move; the first limit met ends the search.
 
-    An agent heeds the limits it knows (see its `measures`). If none of those is given, its own default holds.
+    An agent keeps the limits that its `measures` name. If none of those is given, its own default applies.
     `seconds=math.inf` lets it think until it is stopped.
     """
 
@@ -84,7 +84,7 @@ class Limit:
             raise BadParameter(f"limit: clock={self.clock!r}: give a Clock, as in Clock(left=60, increment=1)")
 
     def only(self, measures: tuple[str, ...]) -> Limit:
-        """This limit without what an agent does not heed."""
+        """Only the parts of this limit that an agent keeps."""
         return Limit(**{name: getattr(self, name) for name in measures})
 
     def __bool__(self) -> bool:
@@ -93,7 +93,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class MoveInfo:
-    """What an agent knows of one move. Values are per seat, in the game's scores; None: the agent does not say."""
+    """What an agent knows about one move. Values are per seat, in the game's scores; None: the agent does not say."""
 
     move: Move
     visits: int | None = None
@@ -105,7 +105,7 @@ class MoveInfo:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What an agent has to say of a position. `moves` is ranked, best first; values are per seat, never negated."""
+    """What an agent says about a position. `moves` is ranked, best first; values are per seat, never negated."""
 
     turn: int
     moves: tuple[MoveInfo, ...]
@@ -202,19 +202,19 @@ _LIVES = threading.Lock()
 class Agent(ABC):
     """Chooses moves. `name` is the expression that makes the agent again.
 
-    A subclass writes `think`, and whatever else it has reason to: `decide`, `unfit`, `reseed`, `release`. While it
-    thinks it looks at `stopping`, or lets a compiled kernel read `stop_flag`. `check_agent` tries it.
+    A subclass implements `think`, and where needed `decide`, `unfit`, `reseed` and `release`. While it thinks, it looks
+    at `stopping`, or lets a compiled kernel read `stop_flag`. `check_agent` tries it.
     """
 
     name: str = "agent"
     #: Whether it draws no random numbers: then equal positions get equal moves (under a clock, nearly always), and
     #: matches between two such agents vary the openings.
     deterministic: bool = False
-    #: The limits it heeds, besides a clock where seconds are among them.
+    #: The limits it keeps. An agent that keeps seconds keeps a clock, too.
     measures: tuple[str, ...] = ()
-    #: Its own limit, where a caller gives none that it heeds.
+    #: Its own limit, used if a caller gives none that it keeps.
     limit: Limit = Limit()
-    #: Whether thinking about a position helps it when that position's continuation comes up.
+    #: Whether thinking about a position helps with the positions that follow it.
     ponders: bool = False
 
     @cached_property
@@ -237,11 +237,11 @@ class Agent(ABC):
     # ---- for callers ----
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008 - frozen
-        """Look at a position in which a seat is to move."""
+        """Analyse a position in which a seat is to move."""
         with self._thinking(state):
             found = list(self.think(state, self._effective(state, limit), math.inf))
         if not found:
-            raise MeijinError(f"{self.name} has nothing to say of {state!r}; `think` must yield an Analysis")
+            raise MeijinError(f"{self.name} yields no analysis of {state!r}; `think` must yield an Analysis")
         return self._advised(state, found[-1])
 
     def act(self, state: State, limit: Limit = Limit()) -> Move:  # noqa: B008
@@ -250,20 +250,20 @@ class Agent(ABC):
             return self.decide(state, self._effective(state, limit))
 
     def watch(self, state: State, limit: Limit = Limit(), every: float = 0.1) -> Iterator[Analysis]:  # noqa: B008
-        """Analyses of a position, about one in so many seconds, and the final one; until the limit or `stop`."""
+        """Analyses of a position, about one every `every` seconds and the final one, until the limit or `stop`."""
         with self._thinking(state):
             for analysis in self.think(state, self._effective(state, limit), every):
                 yield self._advised(state, analysis)
 
     def stop(self) -> None:
-        """End the thinking in progress, from any thread; without any, do nothing."""
+        """End the thinking in progress, from any thread. Does nothing if the agent is not thinking."""
         life = self._life
         if life.owner is not None:
             life.stopping = True
             life.stop_flag[0] = 1
 
     def ponder(self, state: State) -> None:
-        """Think about a position in the background until the next call; only where that `ponders`."""
+        """Think about a position in the background until the next call. Does nothing unless the agent `ponders`."""
         self._end_pondering()
         if not self.ponders or state.turn < 0 or self._life.closed:
             return
@@ -280,7 +280,7 @@ class Agent(ABC):
         begun.wait()  # so that a `stop` that follows finds it thinking
 
     def value(self, state: State) -> tuple[float, ...]:
-        """What each seat can expect of any position, finished games and chance turns included."""
+        """The expected score of each seat in any position, finished games and chance turns included."""
         if state.is_over:
             return state.scores
         if state.is_chance:
@@ -292,7 +292,7 @@ class Agent(ABC):
         return value
 
     def seed(self, seed: int) -> None:
-        """Make what follows reproducible, and forget what was kept. Agents without randomness only forget."""
+        """Make what follows reproducible, and forget earlier searches. Agents without randomness only forget."""
         self._end_pondering()
         with self._life.lock:
             self.reseed(seed)
@@ -323,14 +323,14 @@ class Agent(ABC):
 
     @abstractmethod
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
-        """Yield analyses of a position in which a seat is to move, about one in `every` seconds, the final one last.
+        """Yield analyses of a position in which a seat is to move, about one every `every` seconds, the final one last.
 
-        `limit` holds only what the agent heeds, its own default if nothing else; a clock has become seconds. One agent
+        `limit` holds only what the agent keeps, or else its own default; a clock has become seconds. One agent
         thinks about one thing at a time.
         """
 
     def decide(self, state: State, limit: Limit) -> Move:
-        """The move to make; for agents that can choose one without knowing all about the others."""
+        """The move to make. Override it if choosing a move is cheaper than a full analysis."""
         best = None
         for analysis in self.think(state, limit, math.inf):
             best = analysis.best
@@ -373,7 +373,7 @@ class Agent(ABC):
                 life.owner = None
 
     def _effective(self, state: State, limit: Limit) -> Limit:
-        """What the agent heeds of a limit, with a clock turned into seconds; its own default if that is nothing."""
+        """The parts of a limit that the agent keeps, with a clock turned into seconds; else its own default."""
         for given in (limit, self.limit):
             if given.clock is not None and "seconds" in self.measures:
                 left = max(1, (state.game.longest - len(state.history)) // state.game.seats)

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writes: the old file or the new one, never half of one."""
 
 from __future__ import annotations
 

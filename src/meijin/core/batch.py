@@ -308,7 +308,7 @@ class _Driver:
 
 
 class States:
-    """Many positions of one game, played on together; for learning and statistics.
+    """Many positions of one game, stepped together; for learning and statistics.
 
         states = States(make("connect_four"), 4096)
         while ...:
@@ -316,19 +316,19 @@ class States:
             states.step(moves)
             states.over, states.scores  # which games ended just now, and their final scores
 
-    Chance moves by itself. A game that ends is replaced by a new one at once. All properties are arrays whose first
-    axis is the position; with `device="cuda"` they lie on the GPU (`__cuda_array_interface__`). The arrays are those
-    that the next step overwrites: copy what should stay.
+    Chance outcomes are drawn automatically. A game that ends is replaced by a new one at once. All properties are
+    arrays whose first axis is the position; with `device="cuda"` they are on the GPU (`__cuda_array_interface__`). The
+    next step overwrites the arrays: copy what you want to keep.
     """
 
     def __init__(self, game: Game, count: int, *, seed: int = 0, threads: int | None = None, device: str = "cpu"):
-        """`count` positions at the start. `threads`: None for as many as there are cores."""
+        """`count` start positions. `threads`: None for one per core."""
         self._driver = _Driver(game, count, seed, threads, device)
         self.game, self.count = game, count
         self.reset()
 
     def reset(self) -> None:
-        """Begin all games anew; the random streams go on."""
+        """Start all games again; the random streams continue."""
         self._driver.run(reset)
 
     def step(self, moves: ArrayLike | Any) -> None:
@@ -405,7 +405,7 @@ class States:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What random games came to."""
+    """The results of random games."""
 
     game: str
     scores: NDArray[np.float64]  # [game, seat]

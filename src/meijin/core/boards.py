@@ -61,7 +61,7 @@ class Label:
 
     text: str
     at: Point
-    row: bool = False  # stands left of a row (right-aligned in text), else above or below a column
+    row: bool = False  # left of a row (right-aligned in text), else above or below a column
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Board:
         ansi: bool = False,
     ) -> str:
         """The board as lines of text. `values[i]` is the index in `pieces` of what is on cell i;
-        cells in `last` stand in [], cells in `marks` show + or stand in ()."""
+        cells in `last` are shown in [], cells in `marks` as + or in ()."""
         return text_board.draw_text(self, values, pieces, last, marks, ansi)
 
     def svg(

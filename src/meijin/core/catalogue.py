@@ -1,4 +1,4 @@
-"""The games there are: `@game` names a function that makes one, `make` calls it by expression."""
+"""The catalogue of games: `@game` registers a function that makes one, `make` calls it by expression."""
 
 from __future__ import annotations
 

@@ -170,11 +170,11 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
 
 
 def twin(fn: types.FunctionType) -> Any:
-    """The Numba dispatcher of a plain function (compiled when it is first called with given types).
+    """The compiled form of a plain function, to be called by other compiled functions.
 
     Rules are loops, so that a GPU can run them; a search on the CPU that calls itself says so: `fn.recursive = True`.
     """
-    import numba
+    from meijin.core.lowering import inner  # with Numba, which takes its time to import
 
     found = _twins.get(fn)
     if found is _IN_PROGRESS:
@@ -183,7 +183,7 @@ def twin(fn: types.FunctionType) -> Any:
         _twins[fn] = _IN_PROGRESS
         try:
             copy = linked(fn)
-            found = numba.njit(nogil=True, error_model="numpy", forceinline=getattr(fn, "inlined", False))(copy)
+            found = inner(copy, inlined=getattr(fn, "inlined", False))
         except BaseException:
             del _twins[fn]
             raise
@@ -194,14 +194,21 @@ def twin(fn: types.FunctionType) -> Any:
     return found
 
 
+def entry(fn: types.FunctionType) -> Any:
+    """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
+    import numba
+
+    return numba.njit(nogil=True, error_model="numpy")(fn)
+
+
 def inlined(fn: F) -> F:
-    """Have the compiler put a function's code where it is called: an array is eight arguments, and twenty take long."""
+    """Have the compiler inline a function: an array counts as eight arguments, and calls with many are slow."""
     fn.inlined = True  # type: ignore[attr-defined]
     return fn
 
 
 class _DiskCache:
-    """What Numba asks of a dispatcher's cache, over one file an overload; any damage means compiling again."""
+    """What Numba asks of a dispatcher's cache, with one file per overload; any damage means compiling again."""
 
     def __init__(self, key: str, name: str):
         self.key, self.name = key, name
@@ -227,10 +234,10 @@ class _DiskCache:
         try:
             data = self._path(sig, target_context.codegen()).read_bytes()
             payload = data[_SUM:]
-            if hashlib.sha256(payload).digest() != data[:_SUM]:  # rotten machine code would crash
+            if hashlib.sha256(payload).digest() != data[:_SUM]:  # damaged machine code would crash
                 return None
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
-        except Exception:  # missing, truncated, foreign: compile again and write it anew
+        except Exception:  # missing, truncated or of another version: compile and write it again
             return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -300,7 +307,7 @@ class Kernel:
         from numba import typeof
 
         try:
-            dispatcher = twin(self.plain)
+            dispatcher = entry(linked(self.plain))
             cache = _DiskCache(digest(self.plain), self.name)
             dispatcher._cache = cache
             types_ = tuple(typeof(arg) for arg in args)
@@ -335,14 +342,14 @@ class Tiered:
                 return self.kernel(*args)
         if self._spent > self.COMPILE:
             return self.kernel(*args)
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             return self._plain(*args)
         except Exception as error:
             self.kernel.explain(error)
             raise
         finally:
-            self._spent += time.perf_counter() - began
+            self._spent += time.thread_time() - began
 
 
 def interpreted(fn: Function) -> Function:

@@ -44,7 +44,7 @@ def load(kind: type[T], path: str | Path, renamed: Mapping[str, str] = _NONE) ->
 
 
 def read_text(path: Path, wanted: str = "a config file", most: int = MAX_BYTES) -> str:
-    """The text of a file of at most so many bytes; `wanted` completes error messages."""
+    """The text of a file that may not exceed a number of bytes; `wanted` completes error messages."""
     try:
         with path.open("rb") as file:
             data = file.read(most + 1)

@@ -60,7 +60,7 @@ class Symmetry:
 
     @property
     def swaps(self) -> bool:
-        """Whether it exchanges seats: then the image of a start position is none, as the other seat is to move."""
+        """Whether it exchanges seats: then the image of a start position is not one, as the other seat is to move."""
         return self.seats != tuple(range(len(self.seats)))
 
 
@@ -110,7 +110,7 @@ def check_declarations(game: Game) -> None:
         if value is not None and not callable(value):
             raise RuleError(f"{name} must be a function, not {value!r}{_comma(value)}")
     for name in ("seat_names", "tallies", "endings", "refusals", "swaps"):
-        setattr(game, name, _each(name, getattr(game, name), str, f"texts, as in {name}=('one', 'two')"))
+        setattr(game, name, _each(name, getattr(game, name), str, f"strings, as in {name}=('one', 'two')"))
     if game.keeps is not None:
         game.keeps = _each("keeps", game.keeps, str, "names of symmetries, as in keeps=('mirror',)")
     lo, hi = game.score_range
@@ -158,6 +158,12 @@ def _check_rule(rule: str, fn: Any, arguments: tuple[str, ...]) -> None:
         )
 
 
+def _shown(value: Any) -> str:
+    """A value in an error: of a board with all its cells only the beginning."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]}...{text[-1]}"
+
+
 def _comma(value: Any) -> str:
     """A remark on the usual cause of a tuple in the place of a value."""
     return "; a trailing comma makes a tuple" if isinstance(value, tuple) and len(value) == 1 else ""
@@ -165,17 +171,17 @@ def _comma(value: Any) -> str:
 
 def _check_type(name: str, value: Any, kind: type, wanted: str) -> None:
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise RuleError(f"{name} must be {wanted}, not {value!r}{_comma(value)}")
+        raise RuleError(f"{name} must be {wanted}, not {_shown(value)}{_comma(value)}")
 
 
 def _each(name: str, values: Any, kind: type, wanted: str) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise RuleError(f"{name} must be {wanted}, not {values!r}")
+        raise RuleError(f"{name} must be {wanted}, not {_shown(values)}")
     found = tuple(values)
     for value in found:
         if not isinstance(value, kind):
             comma = _comma(found) if isinstance(value, tuple) else ""
-            raise RuleError(f"{name} must be {wanted}; {value!r} is not one{comma}")
+            raise RuleError(f"{name} must be {wanted}; {_shown(value)} is not one{comma}")
     return found
 
 

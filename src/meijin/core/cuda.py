@@ -1,4 +1,4 @@
-"""The CUDA driver: the same rule functions, compiled for the GPU, one thread a game.
+"""The CUDA driver: the same rule functions, compiled for the GPU, one thread per game.
 
 Without a GPU the kernels run under Numba's simulator (NUMBA_ENABLE_CUDASIM=1), interpreted, for tests.
 """
@@ -65,7 +65,7 @@ def _step_plainly_through_ranges() -> None:
 
 
 def simulated() -> bool:
-    """Whether Numba's CUDA simulator stands in for a device."""
+    """Whether Numba's CUDA simulator takes the place of a device."""
     from numba import config
 
     return bool(vars(config)["ENABLE_CUDASIM"])
@@ -96,7 +96,7 @@ def require() -> None:
     """Raise NoDevice unless a GPU can be used."""
     if why := problem():
         raise NoDevice(
-            f"no GPU can be used: {why}. Install the `gpu` extra (pip install 'meijin[gpu]') and an NVIDIA driver, "
+            f"no GPU can be used: {why}. Install numba-cuda (pip install numba-cuda) and an NVIDIA driver, "
             "or leave the device at cpu"
         )
 

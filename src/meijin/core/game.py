@@ -77,7 +77,7 @@ class Game:
     planes: Function | None = field(init=False)  # what a net sees; a default is derived from `cells`
     heuristic: Function | None = field(init=False)
     sample: Function | None = field(init=False)  # a random move or outcome, without listing them all
-    policy: Function | None = field(init=False)  # a legal move such as a sensible player might make, for playouts
+    policy: Function | None = field(init=False)  # a legal move that a sensible player might make, for playouts
     noisy: Function | None = field(init=False)  # whether a move is worth searching past the horizon
     key: Function | None = field(init=False)  # 64 bits that tell positions apart; else records are hashed
     owners: Function | None = field(init=False)  # when the game is over: the seat that owns each cell, -1 for nobody
@@ -152,7 +152,7 @@ class Game:
         explain(self, error)
 
     def states(self, count: int) -> NDArray[Any]:
-        """An array of that many blank records; `start` makes positions of them."""
+        """An array of that many blank records, to be filled by `start`."""
         return np.zeros(count, self.dtype)
 
     # ---- capabilities, derived ----

@@ -71,9 +71,9 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
     for number in range(count):
         text = name(number)
         if not isinstance(text, str):
-            raise RuleError(f"{kind} {number} is called {text!r}; a name must be a text")
+            raise RuleError(f"{kind} {number} is called {text!r}; a name must be a string")
         if not text or any(c.isspace() for c in text):
-            raise RuleError(f"{kind} {number} is called {text!r}; a name needs at least one character and no spaces")
+            raise RuleError(f"{kind} {number} is called {text!r}; a name must not be empty or contain spaces")
         if (other := taken.setdefault(text.lower(), number)) != number:
             raise RuleError(
                 f"notation clash: {kind}s {other} and {number} are both called '{text}'; "
@@ -84,7 +84,10 @@ def named_moves(kind: str, count: int, name: Callable[[int], str]) -> tuple[Move
 
 
 def permuted(paths: Sequence[Path | None], cells: Sequence[int]) -> tuple[int, ...] | None:
-    """Where each path goes when cell i goes to `cells[i]`; None if some image is not a path. No path stays put."""
+    """Where each path goes when cell i goes to `cells[i]`; None if some image is not a path.
+
+    A move without a path stays as it is.
+    """
 
     def image(step: Step) -> Step:
         if isinstance(step, str):

@@ -9,7 +9,7 @@ from meijin.core.game import Game
 from meijin.core.rng import Stream, below
 from meijin.core.state import State
 
-TRIES = 1000  # random openings looked at before one gives up
+TRIES = 1000  # random openings tried before giving up
 
 
 def opening(game: Game, plies: int, rng: Stream) -> State:

@@ -39,7 +39,7 @@ class Parameter:
     help: str = ""
 
     def check(self, what: str, value: Any) -> Any:
-        """The value, converted where nothing is lost: a whole number may stand for a float."""
+        """The value, converted where nothing is lost: a whole number may be given for a float."""
         if self.kind == "float" and type(value) is int:
             value = float(value)
         if self.choices:
@@ -63,7 +63,7 @@ def parameters(factory: Callable[..., Any]) -> tuple[Parameter, ...]:
     """What a function declares about its parameters, in order."""
     try:
         hints = typing.get_type_hints(factory, include_extras=True)
-    except Exception:  # annotations that name what does not exist are no reason to refuse a game
+    except Exception:  # annotations that name unknown things are not a reason to refuse a game
         hints = {}
     helps = _helps(inspect.getdoc(factory) or "")
     found = []

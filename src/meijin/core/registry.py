@@ -58,7 +58,7 @@ class Entry(Generic[T]):
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The factory's; looked up once, as agents are made anew for every game of a match."""
+        """The factory's; looked up once, as agents are made again for every game of a match."""
         return inspect.signature(self.factory)
 
     @property
@@ -85,7 +85,7 @@ class Entry(Generic[T]):
             if key not in keywords and inspect.Parameter.VAR_KEYWORD not in kinds:
                 raise fail(f"unknown parameter '{key}'{suggest(key, keywords)}")
         if len(call.args) > len(ordered) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-            raise fail(f"{len(call.args)} arguments without a name, but at most {len(ordered)} can be given so")
+            raise fail(f"{len(call.args)} arguments without a name, but it takes at most {len(ordered)}")
         for parameter, value in zip(ordered, call.args, strict=False):
             if parameter.name in call.kwargs and parameter.kind is not parameter.POSITIONAL_ONLY:
                 raise fail(f"parameter '{parameter.name}' is given twice, the first time as {value!r}")
@@ -180,7 +180,7 @@ class Registry(Generic[T]):
         return load_file(path, self)
 
     def _load_entry_points(self, only: str | None = None, unnamed: bool = False) -> None:
-        """Load all that wait, those called `only`, or those whose names only loading can tell."""
+        """Load all that wait, those called `only`, or those whose names are known only after loading."""
         with self._loading:
             wanted = [
                 point
@@ -273,7 +273,7 @@ def _without(entries: dict[str, Entry[Any]], module: str) -> dict[str, Entry[Any
 def _added(
     path: str | Path, registries: tuple[Registry[Any], ...], others: list[dict[str, Entry[Any]]]
 ) -> tuple[Entry[Any], ...]:
-    """What `registries` hold beyond `others`, checked to be something and to hide nothing installed."""
+    """What `registries` hold beyond `others`, after checking that it is not empty and hides nothing installed."""
     added: list[Entry[Any]] = []
     for registry, before in zip(registries, others, strict=True):
         for name, entry in registry._entries.items():
@@ -294,7 +294,7 @@ def _added(
 
 
 def _show(parameter: inspect.Parameter) -> str:
-    """Return the parameter as it would stand in an expression."""
+    """The parameter as it would be written in an expression."""
     stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
     stars = "**" if parameter.kind is parameter.VAR_KEYWORD else stars
     default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"

@@ -1,4 +1,4 @@
-"""Randomness as explicit state: one 64-bit word a stream, in an array that kernels advance.
+"""Randomness as explicit state: one 64-bit word per stream, in an array that kernels advance.
 
 The functions here are plain Python; kernels that call them are compiled for the CPU and the GPU like any rule.
 """
@@ -24,7 +24,7 @@ def _mix(z: int) -> int:
 
 
 def fresh_seed() -> int:
-    """A seed nobody chose."""
+    """A random seed."""
     return secrets.randbits(63)
 
 

@@ -1,4 +1,4 @@
-"""`State`: one position of a game with its history, the pleasant face of a record."""
+"""`State`: one position of a game with its history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meijin.core.moves import Move
 from meijin.core.positions import checked_turn, checked_values, read_position, write_position
 from meijin.core.rng import Stream, choose
 
-UNKNOWN = "?"  # written for a position that only its record tells
+UNKNOWN = "?"  # written for a position that is known only by its record
 
 
 class State:
@@ -58,7 +58,7 @@ class State:
 
     @classmethod
     def from_position(cls, game: Game, text: str) -> State:
-        """The position that a text of the game's own form describes, as `position` writes it."""
+        """The position that a text describes, in the form that `position` writes."""
         return cls.set_up(game, *read_position(game, text))
 
     @property
@@ -151,7 +151,7 @@ class State:
 
     @property
     def ending(self) -> str:
-        """How the game ended, such as "checkmate"; "" while it goes on, or where the game does not say."""
+        """How the game ended, such as "checkmate"; "" before the end, or if the game does not say."""
         if self.game.ending is None or not self.is_over:
             return ""
         return self.game.endings[self.game.tiered(kernels.ending)(self._states, 0)]

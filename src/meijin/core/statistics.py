@@ -81,7 +81,7 @@ class Sprt:
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def judge(self, counts: Counts) -> SprtProgress:
-        """The test after so many pairs with 0, 1/2, 1, 3/2 and 2 points."""
+        """The test, given the numbers of pairs with 0, 1/2, 1, 3/2 and 2 points."""
         lower, upper = self.bounds
         ratio = float(self.llr(np.asarray(counts, np.float64)))
         decision = "H1" if ratio >= upper else "H0" if ratio <= lower else None

@@ -1,4 +1,4 @@
-"""Drawing a board with its pieces as SVG, from nothing but what the board and the pieces say of themselves.
+"""Drawing a board with its pieces as SVG, from the descriptions of the board and the pieces alone.
 
 `draw(board, pieces, cells)` takes `Board.describe()` and `Piece.describe()`: what a web page draws from, too.
 """

@@ -85,7 +85,7 @@ def edges(size: int) -> Any:
     """[edge, sticker] -> cell: the sticker on the upper or lower face first, else that on the front or the back.
 
     The number of edges whose first colour is not on their place's first sticker is even, whatever faces are turned. The
-    2x2x2 has none; one that nobody looks at stands for them.
+    2x2x2 has none; a placeholder that is never read takes their place.
     """
     rank = (0, 2, 1, 0, 2, 1)  # [face]
     found = [sorted(cells, key=lambda cell: rank[cell // size**2]) for cells in _pieces(size, 2)]

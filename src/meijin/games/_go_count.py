@@ -37,7 +37,7 @@ def final_score(state: State, dead: Iterable[int] = ()) -> float:
         lead += int(state.record.prisoners[0]) - int(state.record.prisoners[1])
     for cell in set(dead):
         if not 0 <= cell < len(cells) or cells[cell] == EMPTY:
-            raise BadParameter(f"dead={cell}: no stone stands there; give the cells of stones")
+            raise BadParameter(f"dead={cell}: there is no stone; give the cells of stones")
         if not by_area:
             lead += 1 if cells[cell] == WHITE else -1
         cells[cell] = EMPTY
@@ -67,7 +67,7 @@ def dead_stones(state: State, playouts: int = 1000, seed: int = 0, *, share: flo
     that are over but for the taking of dead stones; it reads nothing out, so a clever seki may fool it.
     """
     if playouts < 1:
-        raise BadParameter(f"playouts={playouts}: give at least 1")
+        raise BadParameter(f"playouts={playouts}: must be at least 1")
     game, cells = state.game, state.cells
     owners = np.zeros((len(cells), 2), np.int64)
     states = game.states(2)

@@ -86,7 +86,7 @@ def perpetual(s: Any) -> int:
     """If the position has arisen for the fourth time: whether since the first time all moves of the seat to move gave
     check (bit 0), and all moves of the other (bit 1). If it has not: -1."""
     word, times = s.history[s.ply], 0
-    for ply in range(s.ply & 1, s.ply, 2):  # nearly always in vain, so without a branch
+    for ply in range(s.ply & 1, s.ply, 2):  # nearly always without effect, so without a branch
         times += s.history[ply] == word
     if times < 3:
         return -1

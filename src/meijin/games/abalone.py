@@ -131,9 +131,9 @@ def abalone(
     inline move is its rear marble and the direction, as in A1NE; a broadside move is the first and the last marble of
     the line and the direction, as in A1B1NE.
 
-    Set-up: each side has 8 to 14 marbles; those that are missing were pushed off. `max_plies` starts anew.
+    Set-up: each side has 8 to 14 marbles; those that are missing were pushed off. `max_plies` starts from 0.
 
-    `layout`: where the marbles stand at the start.
+    `layout`: where the marbles are at the start.
     `max_plies`: moves of both sides together after which the game ends.
     """
     drawn = LAYOUTS[layout].replace(" ", "")
@@ -145,7 +145,7 @@ def abalone(
             ("marbles", "u8", (2,)),  # [seat]
             ("ply", "i2"),  # black moves when it is even
             ("taken", "i1", (2,)),  # [seat] marbles of the other side pushed off
-            ("winner", "i1"),  # -1 while the game goes on
+            ("winner", "i1"),  # -1 during the game
         ],
         align=True,
     )

@@ -45,7 +45,7 @@ def cube(
     clockwise as seen from outside, R' counter-clockwise, R2 half around. Cells are stickers, numbered in reading order
     on each face of the unfolded cube: u1, u2, ...
 
-    Set-up: any cube that turning faces can reach. The turns are counted anew. Positions are written as the colours of
+    Set-up: any cube that turning faces can reach. The turns are counted from 0. Positions are written as the colours of
     the faces U, R, F, D, L and B, each in reading order.
 
     `size`: stickers along an edge, 2 or 3.

@@ -254,7 +254,7 @@ def minishogi(max_plies: Annotated[int, Range(1, 2000)] = 300) -> Game:
     1b1a+ moves and promotes, P*3c drops a pawn.
 
     Set-up: at most two men of each kind, promoted or not, on the board and in hand together. Positions are written as
-    SFEN; the number of the move is ignored. Earlier positions do not count as repetitions, and `max_plies` starts anew.
+    SFEN; the number of the move is ignored. Earlier positions do not count as repetitions, and `max_plies` starts at 0.
 
     `max_plies`: moves of both sides together after which the game is a draw.
     """

@@ -33,8 +33,8 @@ def sim(points: Annotated[int, Range(3, 8)] = 6, players: Annotated[int, Range(2
     Moves: red begins. The players take turns; each colours one link between two points that has no colour yet.
 
     End: whoever completes a triangle of their own colour is out and scores -1. Two players: the other one wins. Three
-    players (red, blue, yellow): the others go on without the first to go; the second ends the game, and the last one
-    left wins. If every link is coloured, those still in the game draw; with two players and six points or more that
+    players (red, blue, yellow): when the first one is out, the others continue; when the second one is out, the last
+    one left wins. If every link is coloured, those still in the game draw; with two players and six points or more that
     cannot happen.
 
     Notation: points are lettered clockwise from the top, and a move is the link between two points, as in ad.

@@ -17,7 +17,7 @@ from meijin.core.rng import below
 
 SIDE = 5
 LONGEST_LINE = 2 * SIDE - 1
-NOBODY, DRAW = -1, -2  # a `winner` that is no seat: the game goes on, or nobody won
+NOBODY, DRAW = -1, -2  # a `winner` that is not a seat: the game continues, or nobody won
 
 
 @game("yavalath", title="Yavalath")

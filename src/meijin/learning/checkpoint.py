@@ -34,7 +34,7 @@ Tensors = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[N]):
-    """A net that was saved, whatever stands for a net: `read` gives its description."""
+    """A saved net of any kind; `read` gives its description."""
 
     path: Path
     kind: str
@@ -110,7 +110,7 @@ def describe(path: str | Path) -> dict[str, Any]:
 
 def _described(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
     if "meijin" not in metadata:
-        raise MeijinError(f"{path} is a safetensors file, but not a checkpoint of Meijin; `meijin train` makes some")
+        raise MeijinError(f"{path} is a safetensors file, but not a checkpoint of Meijin; `meijin train` makes them")
     try:
         about = json.loads(metadata["meijin"])
         version, typed = about["format"], {"game": str, "shape": dict, "net": dict, "facts": dict}
@@ -123,7 +123,7 @@ def _described(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
         raise MeijinError(f"{path}: its description cannot be read; the file is damaged, use another one")
     if version > FORMAT:
         raise MeijinError(
-            f"{path} has format {version}, this Meijin reads up to {FORMAT}: upgrade (pip install -U meijin)"
+            f"{path} has format {version}, this Meijin reads up to {FORMAT}; use a newer version of Meijin"
         )
     return {"kind": metadata.get("kind", ZERO), **about}
 

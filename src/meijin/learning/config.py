@@ -39,7 +39,7 @@ class LengthConfig:
     iterations: Count = 50  # at most
     seconds: Size = 0.0  # of wall-clock time at most, compilation and evaluation included; 0: no limit
     evaluate: Natural = 10  # iterations between evaluations; 0: never
-    keep: Natural = 5  # every so many iterations a checkpoint is kept; 0: only the latest is
+    keep: Natural = 5  # iterations between checkpoints that are kept; 0: only the latest is kept
 
 
 class RunConfig:

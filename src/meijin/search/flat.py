@@ -82,7 +82,7 @@ class _Thread:
 
 
 class Flat(Agent):
-    """Random playouts after every move alike; the move with the best mean score for the mover is played.
+    """Equally many random playouts after every move; the move with the best mean score for the mover is played.
 
     `ensemble`: that many independent runs share the playouts, and each votes for its best move; the mean over all
     runs decides between moves with equally many votes. `threads` make playouts at the same time.
@@ -125,7 +125,7 @@ class Flat(Agent):
         yield self._report(state, threads, pace.seconds)
 
     def _spread(self, threads: list[_Thread], playouts: int) -> None:
-        """So many playouts by all threads together; each goes on in turn where the one before will stop."""
+        """That many playouts by all threads together; each continues where the one before will stop."""
         shares = [(playouts + k) // len(threads) for k in range(len(threads))]
         at = threads[0].row
         for thread, share in zip(threads, shares, strict=True):

@@ -45,5 +45,5 @@ def keyer(game: Game) -> Function:
 def table_size(megabytes: float, slot_bytes: int) -> int:
     """How many slots a table of that size has: a power of two."""
     if not 0 < megabytes <= 1e6:
-        raise BadParameter(f"table_mb={megabytes!r}: give the megabytes the table may use")
+        raise BadParameter(f"table_mb={megabytes!r}: give the size of the table in megabytes")
     return 1 << max(10, int(math.log2(megabytes * 1e6 / slot_bytes)))

@@ -27,7 +27,7 @@ def acquire(lock: Any) -> None:
 
 
 def release(lock: Any) -> None:
-    """Free the lock; all that was written before is seen by whoever takes it next."""
+    """Free the lock; the thread that takes it next sees everything written before."""
     clear(lock)
 
 
@@ -70,5 +70,5 @@ def _give_way(typing: Any) -> Any:
     return types.int32(), make
 
 
-# As compiled code sees them; to Python an intrinsic is no function that can be called.
+# As compiled code sees them; Python cannot call an intrinsic.
 swap, peek, clear, give_way = cast(Any, (_swap, _peek, _clear, _give_way))

@@ -41,7 +41,7 @@ class Work(NamedTuple):
     stop: Any  # [1]: set by a clock
 
 
-NODES, STOPPED, MOST_NODES = 0, 1, 2  # slots of `info`; the last: after so many the search stops
+NODES, STOPPED, MOST_NODES = 0, 1, 2  # slots of `info`; the last is the limit at which the search stops
 LIMIT, ROOM = 1, 2  # why it stopped: a limit, or a line had more plies than there was room for
 MAX_DEPTH = 200
 NO_LIMIT = 2**62  # of nodes
@@ -180,7 +180,7 @@ def root(game: Game) -> Function:
 
 
 class Found(NamedTuple):
-    """What a search to one depth says of every move."""
+    """What a search to one depth says about every move."""
 
     values: Any  # [move, seat]
     lengths: Any  # [move]: plies to the end of the line
@@ -248,7 +248,7 @@ class MaxN(Agent):
             )
 
         def look(depth: int) -> Found | None:
-            """None: it was told to stop first."""
+            """None: it was stopped before."""
             nonlocal nodes
             found, plies = nothing(depth), (2 * depth if game.chance else depth) + 2
             while True:

@@ -1,4 +1,4 @@
-"""The pace of a search: when its kernels return to report, to end in time, or because somebody said stop."""
+"""The pace of a search: when its kernels return to report, to end in time, or because of `stop`."""
 
 from __future__ import annotations
 

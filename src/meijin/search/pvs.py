@@ -30,7 +30,7 @@ EXACT, LOWER, UPPER = 0, 1, 2  # what a table entry's value is
 NODES = 0
 STOPPED = 1
 HORIZON = 2  # whether an estimate was asked for
-MOST_NODES = 3  # after so many the search stops
+MOST_NODES = 3  # the number at which the search stops
 INFO_SIZE = 4
 MOST_HISTORY = 1 << 34  # below the ranks that other reasons give
 
@@ -157,7 +157,7 @@ def quiescer(game: Game) -> Function:
 
 
 def known_value(slot: Any, ply: int, depth: int, alpha: int, beta: int) -> int:
-    """What a table entry says of its position at this ply and depth; INFINITE if it settles nothing."""
+    """What a table entry says about its position at this ply and depth; INFINITE if it settles nothing."""
     value = int(slot.value)
     if value > PROVEN:
         value -= ply

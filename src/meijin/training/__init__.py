@@ -8,7 +8,7 @@
 
     training.resume("runs/c4", seconds=120).go()
 
-A run is a directory; it can be stopped or killed at any time and resumed. It prints nothing: what it does is told by
+A run is a directory; it can be stopped or killed at any time and resumed. It prints nothing; it reports what it does by
 typed events (`meijin.training.events`). PyTorch is imported when a run is made, not before.
 """
 

@@ -1,4 +1,4 @@
-"""How a run's net becomes a champion: half precision, with its config, its curve and its measured strength."""
+"""Making a champion from a run's net: half precision, with its config, its curve and its measured strength."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def make_champion(
         checkpoint.save(trial, found.net, half=True, **facts)
         if trial.stat().st_size > MOST_BYTES:
             raise MeijinError(
-                f"{source}: {trial.stat().st_size:,} bytes in half precision, and a champion has at most "
+                f"{source}: {trial.stat().st_size:,} bytes in half precision, but a champion may have at most "
                 f"{MOST_BYTES:,}; train a smaller net, such as net.size=small"
             )
         for each in chosen:  # as it is in the file, half precision included

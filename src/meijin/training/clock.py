@@ -13,7 +13,7 @@ class RunClock:
     """Seconds of a run: those of its earlier sessions, and those since this one began."""
 
     def __init__(self, began: float | None = None, now: Now = time.perf_counter):
-        """`began`: when this session did, as told by `now`; None: now."""
+        """`began`: when this session did, in the time of `now`; None: now."""
         self.limit, self.spent, self._now = math.inf, 0.0, now
         self._began = now() if began is None else began
 

@@ -26,7 +26,7 @@ class Event:
     """Base of all events."""
 
     def to_json(self) -> str:
-        """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; null stands for nan."""
+        """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; nan is written as null."""
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
         return msgspec.json.encode({"event": name, **vars(self)}, enc_hook=_plain).decode()
 
@@ -40,7 +40,7 @@ Handler = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    """The first event: what is trained, and from where it goes on."""
+    """The first event: what is trained, and where it starts or continues."""
 
     method: str  # "zero", ...
     game: str

@@ -1,4 +1,4 @@
-"""A run's directory: what lies where in it, and how it is opened and resumed.
+"""A run's directory: its files, and how it is opened and resumed.
 
     runs/NAME/config.json             every setting
               metrics.csv             one row per iteration; `tensorboard/` shows the same as curves
@@ -73,7 +73,7 @@ class RunFolder:
     # ---- metrics.csv ----
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
-        """Append a row; if it has new columns, the file is written anew."""
+        """Append a row; if it has new columns, the whole file is rewritten."""
         texts = {name: _short(value) for name, value in row.items()}
         if new := [name for name in texts if name not in self._columns]:
             rows = [*read_metrics(self.metrics), texts]
@@ -90,7 +90,7 @@ class RunFolder:
             raise MeijinError(f"{self.metrics} could not be written: {error.strerror or error}") from None
 
     def trim_metrics(self, iteration: int) -> None:
-        """Forget the rows after that iteration; comes before `add_metrics`."""
+        """Drop the rows after that iteration; call it before `add_metrics`."""
         rows = [row for row in read_metrics(self.metrics) if int(float(row["iteration"])) <= iteration]
         self._columns = list(rows[0]) if rows else []
         if self.metrics.exists():

@@ -71,7 +71,7 @@ class Run(ABC, Generic[C]):
     ):
         """Check everything, then create the directory or read it. Only a run that is resumed needs no config.
 
-        `began`: when the clock of this session started, as told by `now`; by default it starts here.
+        `began`: when the clock of this session started, in the time of `now`; by default it starts here.
         """
         self.clock = RunClock(began=began, now=now)
         self.folder, self.device, self.handlers = RunFolder(folder), device, list(handlers)
@@ -155,7 +155,7 @@ class Run(ABC, Generic[C]):
         return made
 
     def _facts(self) -> Row:
-        """What else the learner wants in the facts of a checkpoint."""
+        """Further facts that the learner stores in a checkpoint."""
         return {}
 
     def _measure(self) -> Row:
@@ -186,14 +186,14 @@ class Run(ABC, Generic[C]):
 
     @property
     def left(self) -> float | None:
-        """Estimated seconds to the end of the run; None if nobody knows yet."""
+        """Estimated seconds to the end of the run; None if not known yet."""
         known = list(self._durations)[-1:] if len(self._durations) < 3 else list(self._durations)[1:]
         if not known:
             return self.clock.left if self.config.length.seconds else None
         return max(0.0, min(self.clock.left, (self.config.length.iterations - self.iteration) * float(np.mean(known))))
 
     def going(self, reserve: float = 0.0) -> bool:
-        """Whether work may go on: nobody asked to stop, and more than `reserve` seconds are left."""
+        """Whether work may continue: nobody asked to stop, and more than `reserve` seconds are left."""
         return not self._stopping.is_set() and self.clock.left > reserve
 
     def report(self, phase: str, done: int, total: int, reserve: float = 0.0) -> bool:

@@ -46,7 +46,7 @@ class Source(ABC):
 
     @abstractmethod
     def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
-        """At least so many new positions, and figures about their games; `playing_seconds` is how long they took.
+        """At least that many new positions, and figures about their games; `playing_seconds` is how long they took.
 
         `on_slice(positions so far, positions)` is called between slices; once it says no, what there is is returned.
         """
@@ -113,7 +113,7 @@ class Local(Source):
 
 
 class Background(Source):
-    """Self-play in threads of this process that goes on while the net learns, at most one iteration ahead.
+    """Self-play in threads of this process that continues while the net learns, at most one iteration ahead.
 
     On a GPU it has a stream of its own, so that neither waits for the other; what passes between them is synchronised.
     """

@@ -7,14 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from meijin.agents.catalogue import build
+from meijin.arena import formats
 from meijin.arena.match import match
 from meijin.arena.pool import cores
 from meijin.arena.record import GameRecord
+from meijin.arena.store import Store
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.learning.zero.config import WarmConfig
 
-#: Moves and outcomes, final scores, and how many plies were the opening's and nobody's choice.
+#: Moves and outcomes, final scores, and how many plies belong to the opening, which no agent chose.
 PlayedGame = tuple[tuple[int, ...], tuple[float, ...], int]
 
 
@@ -60,11 +62,7 @@ def _played(record: GameRecord) -> PlayedGame:
 
 def _records(path: Path, game: Game) -> Iterator[GameRecord]:
     if path.suffix in (".db", ".sqlite", ".sqlite3"):
-        from meijin.arena.store import Store
-
         with Store(path, create=False) as store:
-            yield from store.games(game=str(game))
+            yield from formats.verified(store.games(game=str(game)))
         return
-    from meijin.arena.formats import read
-
-    yield from (record for record in read(path) if record.task.game == str(game))
+    yield from (record for record in formats.read(path) if record.task.game == str(game))

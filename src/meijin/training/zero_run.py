@@ -221,7 +221,7 @@ class ZeroRun(Run[ZeroConfig]):
     # ---- matches between nets ----
 
     def _gate(self) -> Row:
-        """Whether the new weights may play; if not, the old ones play on while the new ones go on learning."""
+        """Whether the new weights may play; if not, the old ones keep playing while the new ones keep learning."""
         if not self.fits("gate"):
             return {}
         new, step = self.learner.averaged, self._step("gate")

@@ -14,7 +14,7 @@ from meijin.core.game import CHANCE, Game
 
 _ENOUGH = 20  # games below which nothing is said about what never happens
 _FAR = 20  # a declaration this many times as large as anything seen is pointed out,
-_FAR_LENGTH = 1000  # or so many times for the length: good play can last far longer than random play
+_FAR_LENGTH = 1000  # the same for the length: good play can last far longer than random play
 
 
 def warnings(evidence: Evidence) -> tuple[str, ...]:

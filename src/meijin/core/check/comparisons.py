@@ -1,6 +1,6 @@
 """The laws that compare: compiled with interpreted rules, one run with another, a game with its mirror image.
 
-They need the trial games of interpreted play, which has caught by then most of what could write into foreign memory.
+They need the trial games of interpreted play, which has caught most writes outside the record by then.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ def _mirrored(game: Game, watch: Watch, symmetry: Symmetry, positions: list[Tria
             ("owners", position.owners is None or np.array_equal(owners[where], position.owners)),
         ):
             if not ok:
-                problem = f"breaks the symmetry '{symmetry.name}': what it says of the mirrored game is not the image"
+                problem = f"breaks the symmetry '{symmetry.name}': what it says about the mirrored game differs"
                 remedy = f"leave '{symmetry.name}' out of `keeps`, unless the rules are meant to keep it"
                 raise broken(game, rule, problem, remedy, position.line)
         if position.move >= 0:

@@ -125,7 +125,7 @@ def notation(evidence: Evidence) -> Tried:
         for number in range(count) if getattr(game, rule) else ():
             name = _answer(game, rule, kind, number)
             if not isinstance(name, str):
-                remedy = "return a text without blanks, such as 'a1' or 'pass'"
+                remedy = "return a string without spaces, such as 'a1' or 'pass'"
                 raise RuleError(f"{game}: `{rule}` of {kind} {number} is {name!r}{_at(game, rule)}\n  remedy: {remedy}")
         try:
             _ = game.moves if kind == "move" else game.outcomes

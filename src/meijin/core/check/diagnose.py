@@ -72,7 +72,7 @@ def broken(
 
 
 def explain(game: Game, error: Exception) -> None:
-    """Raise the `RuleError` behind a compiler error; return if every rule compiles by itself."""
+    """Raise the `RuleError` behind a compiler error; return if every rule compiles on its own."""
     inspect(game)
     for rule, fn in rules(game):
         try:

@@ -1,7 +1,7 @@
 """Records and arrays for interpreted rules that refuse what compiled code would do silently.
 
 Python counts a negative index from the end, and numpy drops what does not fit when a number is stored in a narrower
-type. Compiled rules may do the same, or read and write foreign memory. Here both stop at their line, and so do
+type. Compiled rules may do the same, or read and write outside the arrays. Here both stop at their line, and so do
 operations on whole arrays, which no GPU has.
 """
 

@@ -145,7 +145,7 @@ def _listing(game: Game, rule: str, position: TrialPosition, count: int, limit: 
     listed = position.listed.tolist()
     if not listed:
         whose = "chance" if rule == "odds" else f"seat {position.turn}"
-        remedy = "list at least one, such as a pass, or let `turn` say OVER; does `play` count every move?"
+        remedy = "list one or more, such as a pass, or let `turn` say OVER; does `play` count every move?"
         raise broken(game, rule, f"lists nothing although it is {whose}'s turn", remedy, position.line)
     for entry in listed:
         if entry == UNWRITTEN:

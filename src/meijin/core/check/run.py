@@ -1,7 +1,7 @@
 """`check_game`: every law tried on a game, random play described, and warnings; for people who write games.
 
 The rules are tried interpreted first, where a mistake has a line, and only then compiled, where the same mistake could
-write into foreign memory. All of it runs in a child process (see `supervise`), but for the comparison with a GPU, whose
+write outside the record. All of it runs in a child process (see `supervise`), but for the comparison with a GPU, whose
 driver does not survive a fork.
 """
 
@@ -80,7 +80,7 @@ def check_game(
 
     `games` scales the work; long games are interpreted less often. `gpu`: compare with a GPU if there is one (None),
     always (True: without one it is an error), or never (False). `timeout`: seconds after which one call of a rule, or
-    of a compiled loop of rules, counts as hanging. `progress` hears what is being tried.
+    of a compiled loop of rules, counts as hanging. `progress` is called with the name of each law that is tried.
     """
     if games < 1:
         raise BadParameter(f"games={games} must be at least 1")

@@ -355,7 +355,7 @@ def _compare(symmetry: Symmetry, one: State, other: State) -> int:
     ):  # fmt: skip
         if not ok:
             problem = f"breaks the symmetry '{symmetry.name}': {other!r} is not the image of {one!r}"
-            remedy = f"leave '{symmetry.name}' out of `keeps`, `swaps` and `more_symmetries`, or mend its permutations"
+            remedy = f"leave '{symmetry.name}' out of `keeps`, `swaps` and `more_symmetries`, or fix its permutations"
             raise broken(game, rule, problem, remedy)
     return 1
 

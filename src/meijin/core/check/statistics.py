@@ -133,10 +133,10 @@ def play_statistics(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Statistics:
-    """Play random games, at most so many and for about so long, and count.
+    """Play random games, up to a number and for about a given time, and count.
 
-    The games depend on the seed alone, their number on the speed of the machine. `progress` hears how many games were
-    played, before each batch.
+    The games depend on the seed alone, their number on the speed of the machine. Before each batch, `progress` is
+    called with the number of games played so far.
     """
     if games < 1:
         raise BadParameter(f"games={games} must be at least 1")

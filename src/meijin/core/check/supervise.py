@@ -110,7 +110,7 @@ def blame(game: Game, activity: Activity, problem: str, remedy: str) -> RuleErro
 def supervised(game: Game, work: Callable[[Watch], T], timeout: float, progress: Callable[[str], None]) -> T:
     """The result of `work`, or the RuleError of a rule that hangs, crashes or breaks a law in it.
 
-    `progress` hears what is being tried.
+    `progress` is called with the name of each law that is tried.
     """
     # A daemonic process may not have children.
     if FORKS and not multiprocessing.current_process().daemon:
@@ -220,7 +220,7 @@ def _ready_to_fork() -> Iterator[None]:
 def _child(
     game: Game, work: Callable[[Watch], Any], timeout: float, receiver: Any, sender: Any, notes: mmap.mmap
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C too, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives Ctrl-C too, and ends this process
     receiver.close()
     faulthandler.disable()  # the parent names the rule that crashes
 

@@ -17,7 +17,7 @@ class ClassicLength(LengthConfig):
     """How long the run is; the first limit reached ends it."""
 
     iterations: Count = 100  # rounds of data and training, at most
-    keep: Natural = 1  # every so many iterations a checkpoint is kept; 0: only the latest is
+    keep: Natural = 1  # iterations between checkpoints that are kept; 0: only the latest is kept
 
 
 @dataclass(frozen=True)

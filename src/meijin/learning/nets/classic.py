@@ -45,7 +45,7 @@ class ClassicNet:
         return Runner(self._program, 1)
 
     def _answers(self, state: State) -> tuple[Array, list[int]]:
-        """What the net says of a position, and the legal moves."""
+        """What the net says about a position, and the legal moves."""
         inputs, _ = self._encoder(state.records)
         self._runner.region(f.X)[:] = inputs.reshape(1, -1)
         self._runner.run(1)

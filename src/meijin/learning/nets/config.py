@@ -21,11 +21,11 @@ class NetConfig:
     pooling: bool = False  # blocks and heads that see the whole board: one net for several sizes
     kind: Literal["auto", "tower", "mlp"] = "auto"  # auto: a tower where the board has a grid
     policy: Literal["auto", "cells", "flat"] = (
-        "auto"  # a plane a kind of move, or a linear layer; auto: cells if it can
+        "auto"  # cells: one plane per kind of move; flat: a linear layer; auto: cells where possible
     )
-    moves_left: bool = False  # also foretell how many plies are left
-    ownership: bool = False  # and whose each cell will be in the end, where the game says (Go, Othello); needs a tower
-    score: bool = False  # and by how much: the mover's cells less the others', as a share of all
+    moves_left: bool = False  # also predict how many plies are left
+    ownership: bool = False  # also predict who owns each cell at the end (Go, Othello); needs a tower
+    score: bool = False  # also predict the difference: the mover's cells minus the others', as a share of all
 
     def __post_init__(self) -> None:
         for name in ("blocks", "channels", "policy_channels", "value_channels", "value_hidden"):

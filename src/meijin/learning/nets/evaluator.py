@@ -84,7 +84,7 @@ class Runner:
         self.load(program)
 
     def load(self, program: Program) -> None:
-        """Go on with a program of the same shape."""
+        """Continue with a program of the same shape."""
         self._memory[: len(program.constants)] = program.constants
         code = program.code
         self._code = code if self._auxiliary else code._replace(ops=code.ops[: program.playing])

@@ -63,7 +63,7 @@ def forward(lanes: int) -> Function:
         memory: Any, a: Any, lda: Any, weights: Any, b: Any, c: Any, k: Any, columns: Any, rows: Any,
         groups: Any, a_step: Any, b_step: Any,
     ) -> None:  # fmt: skip
-        """For each of the groups, which lie so many floats apart: C [rows, columns] = A [rows, k] @ B.
+        """For each of the groups, at a fixed distance in floats: C [rows, columns] = A [rows, k] @ B.
 
         Of B, the columns of a panel lie together: [panel, k, column in it].
         """

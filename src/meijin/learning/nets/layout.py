@@ -1,4 +1,4 @@
-"""How a game lies on the matrix that a convolutional net sees, and where each of its moves stands on it.
+"""How a game is laid out on the matrix that a convolutional net sees, and where each of its moves is on it.
 
 Cells with a place on the board's grid form a [rows, columns] matrix; those without one (trays) are a plain vector.
 A board without a grid is a matrix of one place that holds every plane of every cell, which makes the same tower of
@@ -84,7 +84,7 @@ def _moves(game: Game, columns: int) -> tuple[tuple[str, ...], tuple[str, ...], 
     per_cell, rest = divmod(game.num_moves - len(words), len(grid_index))
     numbered = [place for place in grid_index for _ in range(per_cell)] + [None] * len(words)
     if rest == 0 and all(f is None or f[0] == place for f, place in zip(found, numbered, strict=True)):
-        # Numbered cell by cell, so many moves each: the game has said what its kinds are.
+        # Numbered cell by cell, equally many moves each: the numbering itself gives the kinds.
         found = [
             origin if place is None else (place, f"{m % per_cell:04}")
             for m, (origin, place) in enumerate(zip(found, numbered, strict=True))

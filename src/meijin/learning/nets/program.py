@@ -25,11 +25,11 @@ ALIGN = 16  # floats of a cache line
 
 @dataclass(frozen=True)
 class Program:
-    """What `forward` takes, but for memory."""
+    """What `forward` takes, except for memory."""
 
     lanes: int
     code: f.Code
-    playing: int  # so many operations, the first ones, give logits and values; the others are for auxiliary heads
+    playing: int  # how many operations give logits and values; the others, which follow, are for auxiliary heads
     constants: NDArray[np.float32]
     sizes: dict[int, int]  # region -> floats of a position
     scratch: int  # floats that operations need for themselves, for each position
@@ -74,7 +74,7 @@ class Assembler:
         self._constant(np.zeros(self.panel))  # where there is no shortcut
 
     def program(self) -> Program:
-        """An error says that some number is none, which a wrong weight may lead to."""
+        """Raise if a number is not finite, which a wrong weight may cause."""
         if not all(np.isfinite(part).all() for part in (*self._weights, *self._constants)):
             raise MeijinError("its weights lead to infinite or undefined numbers")
         return Program(
@@ -153,7 +153,7 @@ class Assembler:
     # ---- layers ----
 
     def lay_grid(self, rows: int, columns: int, on_board: Sequence[bool]) -> None:
-        """Have convolutions on a board of so many places; those off the board stay 0."""
+        """Prepare convolutions on a board with that many places; those off the board stay 0."""
         m, n = best(rows), best(columns)
         down, across = -(-rows // m), -(-columns // n)
         width = across * n + 2
@@ -166,7 +166,7 @@ class Assembler:
         return f.NONE if all(on_board) else self._constant(np.array(on_board, float))
 
     def gather(self, source: Tensor, target: Tensor, table: Sequence[int], width: int = 1) -> None:
-        """target[i * width + j] = source[table[i] + j]; `ZERO` and `ONE` stand for themselves."""
+        """target[i * width + j] = source[table[i] + j]; `ZERO` and `ONE` give constants."""
         self._op(f.GATHER, source, target, TABLE=len(self._tables), INPUTS=len(table), OUTPUTS=width)
         self._tables += table
 
@@ -216,7 +216,7 @@ class Assembler:
 
 
 def aligned(parts: Sequence[NDArray[np.float32]] | int) -> NDArray[np.float32]:
-    """Floats one after the other, or so many zeros, from the beginning of a cache line on."""
+    """Consecutive floats, or that many zeros, starting at a cache line."""
     size = parts if isinstance(parts, int) else sum(map(len, parts))
     room = np.zeros(size + ALIGN, np.float32)
     begin = -room.ctypes.data // 4 % ALIGN

@@ -121,7 +121,7 @@ class _Writer:
         self.int = ir.IntType(64)
 
     def at(self, base: Any, *terms: Any) -> Any:
-        """An address, so many floats on; a pair is a product of which one factor is a constant."""
+        """An address, moved on by a number of floats; a pair is a product of which one factor is a constant."""
         offset = None
         for term in terms:
             if isinstance(term, tuple):

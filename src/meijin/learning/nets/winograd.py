@@ -41,5 +41,5 @@ def matrices(m: int) -> Matrices:
 
 
 def best(length: int) -> int:
-    """The m that covers so many places with the fewest multiplications."""
+    """The m that covers that many places with the fewest multiplications."""
     return min(SIZES, key=lambda m: -(-length // m) * (m + 2))

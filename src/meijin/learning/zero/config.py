@@ -42,7 +42,7 @@ class ReplayConfig:
     window: Count = 200_000  # positions at most
     start: Natural = 5_000  # positions before the first training step
     growth: Size = 0.75  # the window is this share of all positions so far, up to `window`; 1: everything
-    policy_width: Count = 64  # most likely moves kept of a policy
+    policy_width: Count = 64  # how many moves of a policy are kept, the most likely ones
     deduplicate: bool = True  # merge equal positions into one, averaged
     disk_mb: Natural = 0  # MiB of disk for positions; the oldest go first, and a resumed run lacks them; 0: no limit
 

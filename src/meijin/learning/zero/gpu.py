@@ -49,7 +49,7 @@ class GpuWorker(Worker):
         torch.cuda.synchronize(self.device)
 
     def record(self) -> None:
-        """Record a step, once; from then on the CPU only says "again"."""
+        """Record a step once; from then on the CPU only replays it."""
         if self._graph is None:
             self._graph = recorded(self._step, self.stream)
 

@@ -142,7 +142,7 @@ class Learner:
         progress: float | Callable[[], float],
         on_slice: Callable[[int, int], bool] = lambda done, total: True,
     ) -> dict[str, float]:
-        """Make so many steps; every position comes once before any comes again. Returns the means of the measures.
+        """Make that many steps; every position comes once before any comes again. Returns the means of the measures.
 
         `progress` is the share of the run that is done, for the learning rate. `on_slice(done, total)` is called
         between steps, on a GPU after every few; once it says no, no more steps are made.

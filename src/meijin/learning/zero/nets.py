@@ -184,7 +184,7 @@ class Value(nn.Module):
 class Net(nn.Module):
     """A residual tower for one game. Its weights know nothing of the board's size if `config.pooling` is set."""
 
-    # Where things lie. These follow from the game, so they are no part of a checkpoint.
+    # Where things lie. These follow from the game, so they are not part of a checkpoint.
     mask: Tensor | None  # [row, column], 1 on the board; None where all places are
     frame: Tensor  # [plane, row, column]: planes that every position has
     source: Tensor | None  # [place] -> cell; None where they are the same

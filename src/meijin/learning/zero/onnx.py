@@ -83,14 +83,14 @@ class OnnxEvaluator(Evaluator):
         check_batch(batch)
         path = Path(path)
         if not path.is_file():
-            raise MeijinError(f"{path} is not there; give the path of an ONNX file")
+            raise MeijinError(f"there is no file {path}; give the path of an ONNX file")
         options = onnxruntime.SessionOptions()
         if threads is not None:
             options.intra_op_num_threads = threads
         try:
             self._session: Any = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime has a class of its own for every way a file can be wrong
-            raise MeijinError(f"{path} is damaged or no ONNX file ({str(error).splitlines()[0]})") from None
+            raise MeijinError(f"{path} is damaged or not an ONNX file ({str(error).splitlines()[0]})") from None
         self.game, self.batch, self.path = game or self._game(path), batch, path
         shape = self.game.num_planes or 0, len(self.game.board.cells)
         expected = [("planes", [*shape]), ("logits", [self.game.num_moves]), ("values", [self.game.seats])]

@@ -1,4 +1,4 @@
-"""`Player`: a net's search of the game that is being played, in which each search goes on from the one before."""
+"""`Player`: a net's search of the game that is being played, in which each search continues the one before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from meijin.search.forest.scale import unscaled
 SLICE_SECONDS = 0.01  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
 TINY = 1e-6  # scores closer than this are equal
-ROOM = 4  # trees have room for so many times the simulations of one search, since what was kept counts too
+ROOM = 4  # trees have room for the simulations of this many searches, since kept nodes count, too
 
 
 class Player:
@@ -36,7 +36,7 @@ class Player:
         self.seed(seed)
 
     def load(self, net: HasWeights) -> None:
-        """Go on with these weights, of a net of the same shape, in a new tree."""
+        """Continue with these weights, from a net of the same shape, in a new tree."""
         self.worker.load(net)
         self.forget()
 
@@ -61,7 +61,7 @@ class Player:
         self.forget()
 
     def look(self, state: State, keep: bool = True) -> None:
-        """Put the root at a position, with what is known of it if it continues the one before."""
+        """Put the root at a position, with what is known about it if it continues the one before."""
         at, self._at = self._at, (state.origin, state.history)
         roots = self.game.states(1)
         roots[0] = state.record
@@ -89,7 +89,7 @@ class Player:
     # ---- searching ----
 
     def _want(self, simulations: int) -> None:
-        """Let the next steps search until the root has so many visits."""
+        """Let the next steps search until the root has that many visits."""
         options = self.forest.host("options")
         options[layout.FULL_SIMULATIONS] = simulations
         info = self.forest.host("info")
@@ -108,7 +108,7 @@ class Player:
         return kept
 
     def aim(self, simulations: int | None) -> None:
-        """Search until the root has so many visits; None: for as long as anybody wants."""
+        """Search until the root has that many visits; None: until stopped."""
         self._want(FOREVER if simulations is None else min(simulations, FOREVER))
 
     @property

@@ -26,7 +26,7 @@ class RawNet:
         self._evaluator = net if isinstance(net, Evaluator) else None
 
     def load(self, net: HasWeights) -> None:
-        """Go on with these weights."""
+        """Continue with these weights."""
         self._net, self._evaluator = net.weights(), None
 
     def unfit(self, game: Game) -> str | None:

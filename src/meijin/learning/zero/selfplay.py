@@ -87,7 +87,7 @@ class SelfPlay:
         return Positions.cat([harvest(worker.forest, self.width, worker.device) for worker in self.workers])
 
     def play(self, positions: int, on_progress: Any = None) -> Positions:
-        """Play until at least so many positions of finished games have come."""
+        """Play until there are at least that many positions of finished games."""
         parts: list[Positions] = []
         count = 0
         while count < positions:

@@ -97,5 +97,5 @@ class Worker:
         """Until everything that was begun is done."""
 
     def replace(self, forest: Forest) -> None:
-        """Go on with another forest on the same arrays of questions and answers."""
+        """Continue with another forest on the same arrays of questions and answers."""
         self.forest = forest

@@ -39,7 +39,7 @@ LEAST = {"simulations": 1, "considered": 1} | dict.fromkeys(
 class Settings:
     """How trees search and how self-play plays."""
 
-    simulations: int = 64  # a move
+    simulations: int = 64  # per move
     gumbel: bool = False  # Gumbel's rules (sampling without replacement, sequential halving) in place of PUCT
     c: float = 1.5  # PUCT's exploration: the weight of the net's opinion against what was seen
     fpu: float = 0.15  # how much less than its parent an unvisited move is taken to be worth
@@ -50,29 +50,27 @@ class Settings:
     value_scale: float = 1.0  # Gumbel's c_scale
     considered: int = 16  # Gumbel: moves considered at the root
     gumbel_scale: float = 1.0  # Gumbel: of the noise at the root; 0: play at one's best
-    fast_simulations: int = 0  # a move in the short searches of playout-cap randomisation; they are not learned
+    fast_simulations: int = 0  # per move in the short searches of playout-cap randomisation, which are not learned from
     full_share: float = 1.0  # share of the searches that are full
     temperature: float = 1.0  # of the choice of moves, up to ply `warm`
     warm: int = 0  # plies
     cool: float = 0.0  # the temperature from there on; 0: the best move
     random_share: float = 0.0  # share of the games that begin with random plies
-    random_plies: int = 0  # at most so many
+    random_plies: int = 0  # at most
     cap: int = 0  # plies after which a game is cut short and scored as it stands; 0: never
     resign: float = -2.0  # value in [-1, 1] below which a seat resigns; -1 or less: never
-    play_on: float = 0.1  # share of the games in which nobody may, to see how often it would have been wrong
+    play_on: float = 0.1  # share of the games in which no seat may resign, to see how often that would be wrong
     reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
-    free_simulations: int = (
-        0  # simulations a step that need no net; 0: 64 on a CPU, 1 on a GPU, where all wait for the last
-    )
+    free_simulations: int = 0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, whose trees wait
 
     def __post_init__(self) -> None:
         for name, low in LEAST.items():
             if not getattr(self, name) >= low:
-                raise BadParameter(f"{name}={getattr(self, name)!r}: at least {low}")
+                raise BadParameter(f"{name}={getattr(self, name)!r}: must be at least {low}")
         for name in ("noise", "full_share", "random_share", "play_on"):
             if not 0 <= getattr(self, name) <= 1:
-                raise BadParameter(f"{name}={getattr(self, name)!r}: a share lies between 0 and 1")
+                raise BadParameter(f"{name}={getattr(self, name)!r}: must be between 0 and 1")
         if self.full_share < 1 and self.fast_simulations < 1:
             raise BadParameter("full_share below 1 needs fast_simulations, the length of the other searches")
         if self.gumbel and self.reuse:
@@ -186,7 +184,7 @@ class Forest:
     ):
         assert game.branching is not None and game.num_planes is not None
         if count < 1:
-            raise BadParameter(f"{count} trees: a forest has at least one")
+            raise BadParameter(f"{count} trees: must be at least 1")
         if game.num_moves > 2**15 - 1 and selfplay:
             raise BadParameter(f"{game} has {game.num_moves} moves; self-play keeps at most {2**15 - 1}")
         self.game, self.count, self.settings, self.gpu, self.selfplay = game, count, settings, gpu, selfplay
@@ -260,7 +258,7 @@ class Forest:
 
     @property
     def finished(self) -> bool:
-        """Whether every search has done what was wanted of it (outside self-play)."""
+        """Whether every search is complete (outside self-play)."""
         info = self.host("info")
         enough = (info[:, layout.DONE] >= info[:, layout.TARGET]) | (info[:, layout.PROVEN] == 1)
         return bool(((info[:, layout.READY] == 1) & enough).all())

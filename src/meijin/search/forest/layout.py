@@ -1,7 +1,7 @@
 """The memory of a forest: many trees side by side, each a row of every array.
 
-A node is a position that was evaluated, or one where chance moves. Its edges, one a move or outcome, stand side by side
-in the tree's pool. An edge knows its visits and the sum of their value vectors, one entry a seat, whoever's turn it
+A node is a position that was evaluated, or one where chance moves. Its edges, one per move or outcome, are side by side
+in the tree's pool. An edge knows its visits and the sum of their value vectors, one entry per seat, whoever's turn it
 is. Values are scaled to [-1, 1] (see `scale`). Law: a child's index is above its parent's, and so are its edges'.
 
 An edge is proven when it ends the game, or leads to a node whose mover has a proven edge with the highest score there
@@ -56,7 +56,7 @@ FULL = 8  # 1: a full search, whose policy is worth learning
 PLY = 9  # moves made in this game by seats
 SLOT = 10  # positions written so far: the next goes to slot SLOT % slots
 BEGAN = 11  # the value of SLOT when the game began
-PLAYS_ON = 12  # 1: in this game nobody may resign
+PLAYS_ON = 12  # 1: in this game no seat may resign
 SURE = 13  # the seat that would have resigned in it, or -1
 DEEPEST = 14  # edges on the longest path since the root was set
 PROVEN = 15  # 1: the root's value is exact
@@ -80,19 +80,19 @@ TEMPERATURE = 11  # of the choice of moves, up to ply WARM
 WARM = 12
 COOL = 13  # the temperature from there on; 0: the best move
 RANDOM_SHARE = 14  # share of the games that begin with random plies
-RANDOM_PLIES = 15  # at most so many
+RANDOM_PLIES = 15  # at most this many random plies
 CAP = 16  # plies by seats after which a game is cut short; 0: never
 RESIGN = 17  # value below which a seat resigns; -1 or less: never
-RESIGN_PLAY_ON = 18  # share of the games in which nobody may, to see whether it was right
+RESIGN_PLAY_ON = 18  # share of the games in which no seat may resign, to see whether it was right
 REUSE = 19  # 1: keep the tree below the move that was made
 GUMBEL_SCALE = 20  # of the noise at the root: 1 to explore, 0 to play at one's best
 FREE_SIMULATIONS = 21  # simulations in one step that may end without a question for the net
 HURRY = 22  # 1: a root that is proven moves at once
-RIVALS = 23  # the first so many trees play against a past net
+RIVALS = 23  # this many trees, the first ones, play against a past net
 OPTIONS_SIZE = 24
 
-# Slots of `stats` (int64), one row a tree.
-GAMES = 0  # games that came to an end
+# Slots of `stats` (int64), one row per tree.
+GAMES = 0  # finished games
 PLIES = 1  # moves made in them by seats
 SIMULATIONS = 2
 EVALUATIONS = 3  # positions that the net saw
@@ -100,7 +100,7 @@ RESIGNED = 4  # games that a seat resigned
 CUT = 5  # games cut short at the cap
 DOUBTED = 6  # games played on in which a seat would have resigned
 WRONGED = 7  # and did not lose
-LOST = 8  # finished positions overwritten before anybody took them
+LOST = 8  # finished positions overwritten before they were taken
 FAULT = 9  # 1 + a plane that is not what its packing says
 RIVAL_GAMES = 10  # games against a past net
 RIVAL_POINTS = 11  # what the others made in them, in halves: 2 where the past net was beaten, 1 for a draw
@@ -109,7 +109,7 @@ STATS_SIZE = 12
 # States of a position in the record.
 EMPTY, PENDING, FINISHED = 0, 1, 2
 
-# How a plane is packed: a bit a cell, one number for all cells, or a number a cell.
+# How a plane is packed: one bit per cell, one number for all cells, or one number per cell.
 BITS, FLAT, WHOLE = 0, 1, 2
 
 
@@ -140,7 +140,7 @@ class Arrays(NamedTuple):
     x: Any  # float32 [tree, plane, cell]
     logits: Any  # float32 [tree, move]
     outlook: Any  # float32 [tree, seat], the mover's first
-    # the record of self-play; one slot a position
+    # the record of self-play; one slot per position
     bits: Any  # uint8 [tree, slot, byte]
     numbers: Any  # float32 [tree, slot, number]
     kept_moves: Any  # int16 [tree, slot, branching], as the mover sees them; -1 where there is none

@@ -1,4 +1,4 @@
-"""How a position's planes are packed in the record: a bit where they are 0 and 1, one number where they are flat."""
+"""How planes are packed in the record: one bit per cell where they are 0 and 1, one number where they are flat."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def packing(game: Game) -> Packing:
         look(states, 0, out)
         bits &= ((out == 0) | (out == 1)).all(axis=1)
         flat &= (out == out[:, :1]).all(axis=1)
-    # A plane that is always flat costs a number; as bits it would cost a bit a cell.
+    # A plane that is always flat costs a number; as bits it would cost one bit per cell.
     kinds = [FLAT if f and (not b or cells > 32) else BITS if b else WHOLE for b, f in zip(bits, flat, strict=True)]
     never_seen = [p for p in range(planes) if bits[p] and flat[p]]
     for p in never_seen:  # blank in random play, perhaps not in good play: bits can hold any shape

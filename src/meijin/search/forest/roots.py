@@ -33,7 +33,7 @@ from meijin.search.forest.selection import make_improve
 
 
 def make_prepare(game: Game, by_gumbel: bool) -> Function:
-    """`prepare(nodes, edges, info, options, noise, rng)`: the root's noise, once a move, and its search's length."""
+    """`prepare(nodes, edges, info, options, noise, rng)`: the root's noise, once per move, and its search's length."""
 
     def length(nodes: Any, info: Any, options: Any, rng: Any) -> None:
         full = options[FULL_SHARE] >= 1.0 or uniform(rng) < options[FULL_SHARE]

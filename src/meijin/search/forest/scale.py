@@ -60,7 +60,7 @@ def unscaled(game: Game, value: float) -> float:
 
 
 def by_chance(game: Game, games: int = 64, plies: int = 20_000) -> tuple[float, float]:
-    """Mean and spread of the values that random play comes to."""
+    """Mean and spread of the values of random play."""
     states, scaled = game.states(games), make_scale(game)
     game.kernel(kernels.random_walks)(states, min(game.longest, plies), streams(5, games), *kernels.buffers(game))
     values = [scaled(score) for state in states for score in State(game, state).scores]

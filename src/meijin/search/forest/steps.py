@@ -286,7 +286,7 @@ def step_with(by_gumbel: bool, selfplay: bool) -> Callable[[Game], Function]:
                     f.outlook[i],
                 )
                 f.stats[i, EVALUATIONS] += 1
-                if info[DEPTH] > 0:  # looking at the root is no simulation
+                if info[DEPTH] > 0:  # looking at the root is not a simulation
                     f.stats[i, SIMULATIONS] += 1
             for _ in range(np.int64(f.options[FREE_SIMULATIONS])):
                 if info[NODES] > 0 and not info[READY]:
@@ -348,7 +348,7 @@ def forget(game: Game) -> Function:
 
 
 def follow(game: Game) -> Function:
-    """`run(f, i, move)`: go on from a move or outcome in tree i with what is below it; the caller sets the record."""
+    """`run(f, i, move)`: continue from a move or outcome in tree i with what is below; the caller sets the record."""
     reroot = make_reroot(game)
 
     def run(f: Any, i: int, move: int) -> None:

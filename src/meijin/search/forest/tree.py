@@ -95,7 +95,7 @@ def make_backup(game: Game) -> Function:
 
 
 def divided(edges: Any, first: int, end: int, seat: int, values: Any) -> bool:
-    """Whether moves that are the same to their mover differ to other seats: nobody can prove what it will do."""
+    """Whether moves that are the same to their mover differ to other seats: what it will do cannot be proven."""
     for e in range(first, end):
         if edges[e].total[seat] / edges[e].visits > values[seat] - 1e-6:
             for k in range(values.shape[0]):

@@ -123,7 +123,7 @@ class MCTS(Agent):
         yield self._report(state, done, pace.seconds)
 
     def _simulate(self, simulations: int) -> int:
-        """So many simulations of all trees together, or until somebody says stop."""
+        """That many simulations of all trees together, or until `stop`."""
         count = len(self._trees)
         if count == 1:
             return self._trees[0].run(simulations, self.c)
@@ -142,7 +142,7 @@ class MCTS(Agent):
                 follow = state.history[len(past) :]
         followed = [follow is not None and tree.follow(state, follow) for tree in self._trees]
         if self._store is not None and (follow or not all(followed)):
-            # Trees are written down when a search ends, so what is known of a position is all there, or more.
+            # Trees are stored when a search ends, so the memory knows at least as much about a position.
             stats = self._store.known(state)
             if stats is not None and stats[0] > sum(int(tree.nodes[0].visits) for tree in self._trees):
                 followed = [False] * len(self._trees)
@@ -220,7 +220,7 @@ def _reaches(one: float, other: float) -> bool:
 
 
 class _Merged:
-    """One node's statistics added up over several trees; a proof in one of them stands for all."""
+    """One node's statistics added up over several trees; a proof in one of them holds for all."""
 
     def __init__(self, seats: int):
         self.visits, self.total, self.exact = 0, np.zeros(seats), False

@@ -84,7 +84,7 @@ def node_dtype(seats: int) -> np.dtype[Any]:
 
 
 def make_clear(game: Game) -> Function:
-    """Make node `i` a leaf that nobody has visited."""
+    """Make node `i` an unvisited leaf."""
     seats = game.seats
 
     def clear(nodes: Any, i: int, move: int, prob: float) -> None:
@@ -261,9 +261,9 @@ def simulate_with(options: Options) -> Callable[[Game], Function]:
 
 
 def _simulate(game: Game, options: Options) -> Function:
-    """`kernel(tree, thread, simulations, frozen, c)`: up to so many simulations; returns how many were done.
+    """`kernel(tree, thread, simulations, frozen, c)`: up to that many simulations; returns how many were done.
 
-    Stops early when it is told to, when the root is proven and, unless `frozen`, when there is no room for a node's
+    Stops early if the stop flag is set, if the root is proven and, unless `frozen`, when there is no room for a node's
     children.
     """
     shared = options.shared and compiling.JIT  # interpreted threads work one after the other
@@ -280,7 +280,7 @@ def _simulate(game: Game, options: Options) -> Function:
             for k in range(seats):
                 node.total[k] += node.total[k] / node.visits
         elif seat >= 0:
-            if bounds[seat, 0] <= bounds[seat, 1]:  # else nothing is known of scores yet
+            if bounds[seat, 0] <= bounds[seat, 1]:  # else nothing is known about scores yet
                 loss = bounds[seat, 0]
             node.total[seat] += loss
         node.visits += 1
@@ -443,7 +443,7 @@ def principal_variation(game: Game) -> Function:
 
     def kernel(nodes: Any, i: int, out: Any) -> int:
         n = 0
-        while nodes[i].turn >= 0 and n < out.shape[0]:
+        while nodes[i].turn >= 0 and nodes[i].visits > 0 and n < out.shape[0]:
             node = nodes[i]
             seat = node.turn
             value = node.total[seat] / node.visits

@@ -1,4 +1,4 @@
-"""Between search trees and their memory: what a tree has learned is written down, a new tree begins with it.
+"""Between search trees and their memory: what a tree has learned is stored, and a new tree begins with it.
 
 A position is known by the key of its record, so that every path that leads to it shares its statistics.
 """
@@ -127,7 +127,7 @@ def open_level(game: Game) -> Function:
 def adopt(game: Game) -> Function:
     """Give the children of the nodes `queue[at:end]` their statistics and append those with any to `queue`.
 
-    Children that are known move to the front, as those that were visited always stand there. Returns the new length
+    Children that are known move to the front, where visited ones always are. Returns the new length
     of the queue, in which the positions follow.
     """
     turn, play, score, seats = game.turn, game.play, game.score, game.seats
@@ -194,7 +194,7 @@ class Persistence:
         self._branches = np.zeros(max(MOST_KEYS, game.branching), np.uint64)
 
     def known(self, state: State) -> Stats | None:
-        """What is remembered of a position."""
+        """What is stored about a position."""
         word = self._key(state.record)
         return self.file.look_up([word]).get(word)
 
@@ -233,7 +233,7 @@ class Persistence:
     # ---- reading ----
 
     def load(self, trees: list[SearchTree]) -> int:
-        """Begin trees that stand at one position with what is remembered of it and of what follows.
+        """Start trees of one position with what is stored about it and about what follows.
 
         Each gets its share of the visits, so that together they begin with all of them. Returns how many positions
         were known.

@@ -23,7 +23,7 @@ RAVE_MEAN = 3  # their mean score for that seat
 
 @dataclass(frozen=True)
 class Options:
-    """Ways to search. Each set of them is compiled by itself, so that those not in use cost nothing."""
+    """Ways to search. Each combination is compiled separately, so that those not in use cost nothing."""
 
     rave: float = 0.0  # equivalence parameter of RAVE; 0: without
     playout: str = "random"  # a policy of `playouts`

@@ -1,10 +1,10 @@
 """Visit and value statistics of positions in a SQLite file, shared by searches, processes and matches.
 
 One file holds any number of games. Each game, with its parameters, its rules and the search's playout policy, has a
-table of its own: a row a position with its visits and the sum of its scores, one column a seat. A game whose rules were
-edited begins with an empty table; the latest few of its older ones are kept in case the edit is undone. Writers only
-ever add, in one transaction a search, so that any number of processes may write at once; a process that is killed loses
-what it had not yet committed and nothing else (write-ahead log).
+table of its own: one row per position with its visits and the sum of its scores, one column per seat. A game whose
+rules were edited begins with an empty table; its latest few older tables are kept in case the edit is undone. Writers
+only ever add, in one transaction per search, so any number of processes may write at once; a process that is killed
+loses only what it had not yet committed (write-ahead log).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.sqlite import WAIT_SECONDS, patiently, remedy, transaction
 
 APPLICATION = 0x4D454A4E  # "MEJN" in the header of the file: it is ours
-VERSION = 2  # of the tables; 1 did not say of which rules its statistics were
+VERSION = 2  # of the tables; 1 did not record to which rules its statistics belong
 OLDER = 3  # tables kept of a game under other rules
 TRIM = 0.9  # share of the limit that stays when the table has outgrown it
 _CHUNK = 500  # keys in one question; SQLite takes at least 999 values
@@ -105,7 +105,7 @@ class StatisticsFile:
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
-        """The open file; its errors are told to the user."""
+        """The open file; its errors become messages for the user."""
         with self._lock:
             try:
                 if self._connection is None or self._owner != os.getpid():
@@ -193,7 +193,7 @@ class StatisticsFile:
         self._number = int(found[0])
 
     def _drop_oldest(self, db: sqlite3.Connection) -> None:
-        """Forget the game under rules so old that `OLDER` other sets came since."""
+        """Forget the game under rules older than the latest `OLDER` sets."""
         old = db.execute("SELECT number FROM games WHERE id = ? ORDER BY number DESC", (self.game,)).fetchall()
         for (number,) in old[OLDER:]:
             db.execute(f"DROP TABLE stats_{number}")  # with its triggers

@@ -138,14 +138,14 @@ class SearchTree:
         return True
 
     def begin(self, c: float) -> int:
-        """The first simulation, also when told to stop, so that there is something to report."""
+        """The first simulation, even if already stopped, so that there is something to report."""
         stop, self.arrays = self.arrays.stop, self.arrays._replace(stop=np.zeros(1, np.int64))
         done = self.run(1, c)
         self.arrays = self.arrays._replace(stop=stop)
         return done
 
     def run(self, simulations: int, c: float) -> int:
-        """Do that many simulations; fewer if told to stop, or when the root is proven or its visits are all used."""
+        """Do that many simulations; fewer if stopped, or when the root is proven or its visits are all used."""
         under_way = len(self.threads) if self.options.shared else 0  # threads count a visit before it is made
         simulations = min(simulations, MOST - under_way - int(self.nodes[0].visits))
         done = 0
@@ -157,7 +157,7 @@ class SearchTree:
         return done
 
     def _round(self, simulations: int, c: float) -> int:
-        """Let the threads work until they are done, told to stop, or one finds no room."""
+        """Let the threads work until they are done or stopped, or one finds no room."""
         kernel = self.game.kernel(kernels.simulate_with(self.options))
         count = min(len(self.threads), simulations // WORTH_THREADS)
         if count <= 1:

@@ -200,7 +200,7 @@ class Exhaustive:
 def check_order(state: State) -> None:
     """Raise unless the seats have moved in turn: only then do the pieces alone tell whose turn it is.
 
-    A position that was set up by hand may be otherwise. Those who have lost already, with a score below 0, no
+    In a position that was set up by hand it may be different. Those who have lost already, with a score below 0, no
     longer move.
     """
     owned = [0] * state.game.seats

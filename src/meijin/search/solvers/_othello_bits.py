@@ -1,4 +1,4 @@
-"""Othello on one 64-bit word a colour: bit 8 * row + column, row 0 at the top; smaller boards use the upper left part.
+"""Othello on one 64-bit word per colour: bit 8 * row + column, row 0 at the top; smaller boards use the upper left.
 
 Cells off a smaller board belong to nobody and are not empty, so that no line ever crosses them.
 """

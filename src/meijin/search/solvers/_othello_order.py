@@ -27,7 +27,7 @@ def cells(size: int, *names: tuple[int, int]) -> np.uint64:
 
 
 def guesser(size: int, board: Any) -> Function:
-    """`guess(mine, theirs, depth, alpha, beta)`: alpha-beta of so many plies over an estimate of the difference.
+    """`guess(mine, theirs, depth, alpha, beta)`: alpha-beta of that depth over an estimate of the difference.
 
     The weights of the estimate come, rounded, from a least-squares fit to solved positions with 10 and 14 empty cells.
     """

@@ -22,9 +22,9 @@ from meijin.search.solvers._othello_order import DISC, LOST, cells, guesser
 
 NONE = -1000  # no value: there is no move, or no time
 PASS = 64
-SHALLOW = 7  # up to so many empty cells no table and no mobility
-ETC = 12  # from so many on, look all replies up before the search of any
-GUESSED = 12  # from so many on, a shallow search orders the moves,
+SHALLOW = 7  # up to this many empty cells: no table and no mobility
+ETC = 12  # from this many on: look all replies up before searching any
+GUESSED = 12  # from this many on: a shallow search orders the moves,
 DEEPEST = 5  # and goes a ply deeper for every two more, up to this
 #: [empty cells] -> look at stable discs from this `alpha` on
 STABLE_FROM = np.array([min(2 * n, 64) for n in range(65)], np.int64)

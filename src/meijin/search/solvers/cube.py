@@ -121,7 +121,7 @@ def measure(turn: Turns, metric: str) -> Any:
 
 @functools.cache
 def distances(metric: str) -> tuple[Turns, Any]:
-    """The tables of a metric: from the cache folder, else made and kept there. A file that is damaged is made anew."""
+    """The tables of a metric: from the cache folder, else computed and kept there. A damaged file is computed again."""
     turn = turns(metric)
     rules = hashlib.sha256(turn.order.tobytes() + turn.twist.tobytes()).hexdigest()[:16]
     path = cache_folder() / f"cube-{metric}-{rules}.bin"

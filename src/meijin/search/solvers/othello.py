@@ -32,7 +32,7 @@ class Solver:
         if not 0 <= max_empties <= 64:
             raise BadParameter(f"max_empties={max_empties!r}: choose from 0 to 64 empty cells")
         if not table_mb > 0:
-            raise BadParameter(f"table_mb={table_mb!r}: give the megabytes the table may use")
+            raise BadParameter(f"table_mb={table_mb!r}: give the size of the table in megabytes")
         self.game, self.max_empties = game, max_empties
         self.size = int(game.params["size"])
         slots = 1 << max(10, int(table_mb * 1e6 / SLOT.itemsize).bit_length() - 1)

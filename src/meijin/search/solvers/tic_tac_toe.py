@@ -18,7 +18,7 @@ RESULTS = ((1.0, -1.0), (0.0, 0.0), (-1.0, 1.0))
 
 
 def placer(game: Game) -> Function:
-    """`place(s)`: the stones as a number in base 3, a digit a cell."""
+    """`place(s)`: the stones as a number in base 3, one digit per cell."""
     assert game.board.grid is not None
     height, width = game.board.grid
     wide = width + 1  # the rules keep a bit free after each row

@@ -1,0 +1,66 @@
+# mypy: disable-error-code="no-untyped-call"
+"""Numba functions that only other compiled functions call.
+
+Numba gives every function machine code of its own and wrappers to call it from Python, although what a kernel calls is
+linked into the kernel and becomes machine code there. Functions made here end as optimised LLVM code: a kernel then
+compiles in about 60 % of the time, and runs as fast.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numba
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
+
+
+def inner(fn: types.FunctionType, inlined: bool = False) -> Any:
+    """The dispatcher of such a function; Python cannot call it."""
+    make: Any = numba.njit(nogil=True, error_model="numpy", forceinline=inlined, pipeline_class=_Pipeline)
+    dispatcher = make(fn)
+
+    def add_overload(result: Any) -> None:  # Numba's own also wants something that Python can call
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    dispatcher.add_overload = add_overload
+    return dispatcher
+
+
+class _Library(JITCodeLibrary):
+    """Code to be linked into a kernel, optimised but without machine code."""
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):
+    _name = "meijin_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        library = state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+        super().run_pass(state)
+        library.finalize()
+        state.cr = state.cr._replace(cfunc=library)  # there is nothing to call, only a key to find the code by
+        state.targetctx.insert_user_function(library, state.cr.fndesc, [library])
+        state.reload_init.extend(library._reload_init)
+        return True
+
+
+class _Pipeline(CompilerBase):
+    """Numba's usual pipeline with another last step."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [(_Lowering if kind is NativeLowering else kind, text) for kind, text in manager.passes]
+        return [manager]
