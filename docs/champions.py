@@ -23,6 +23,30 @@ meijin play connect_four --seat 1="champion(simulations=400)"
 `meijin champion make RUN` makes one of a run of your own: it stores the net in half precision (at most 3 MB) with its
 config, its curve and what was measured, and puts it where `champion` finds it before those of the package.
 
+## Levels
+
+`champion(level=1)` to `champion(level=9)` are weaker on purpose; `level=10`, the default, is full strength. A lower
+level searches with fewer simulations and draws its move by chance among those that the search likes, the more evenly
+the lower it is. The levels are the same for all games, so they lie further apart in some than in others. Points of
+each level against the one below it, with 95 % intervals; those above 6 have not been measured
+(`python experiments/zero/levels.py connect_four breakthrough`, 100 and 80 games):
+
+| level | against | Connect Four | breakthrough |
+|---|---|---|---|
+| 2 | 1 | 76.5 % (67.3 to 83.7) | 78.8 % (68.6 to 86.3) |
+| 3 | 2 | 73.5 % (64.1 to 81.2) | 78.8 % (68.6 to 86.3) |
+| 4 | 3 | 66.0 % (56.3 to 74.5) | 81.2 % (71.3 to 88.3) |
+| 5 | 4 | 62.5 % (52.7 to 71.4) | 71.2 % (60.5 to 80.0) |
+| 6 | 5 | - | 55.0 % (44.1 to 65.4) |
+
+## Exact answers
+
+Where a game has a solver (Connect Four, the end of Othello, small Hex, ...) that expects to answer within half of the
+time for the move, or within half a second where the limit is not a time, the champion plays its answer, and
+`meijin inspect` shows the values as proven. `champion(exact=False)` never asks.
+
+## The nets
+
 This page is written by `docs/champions.py` from what the files say of themselves. A config shows the
 settings as they were called when the net was trained.
 """

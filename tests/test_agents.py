@@ -35,6 +35,8 @@ CATALOGUE = {
     "random": ["connect_four"],
     "weighted": ["othello"],
     "champion(simulations=20)": ["connect_four"],
+    "champion(simulations=20, exact=False)": ["connect_four"],
+    "champion(level=2)": ["connect_four"],
 }
 #: These ask a person, or need a run that somebody has trained; their own tests try them.
 ELSEWHERE = {"human", "zero", "policy", "value", "policy_value"}

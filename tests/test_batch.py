@@ -130,6 +130,25 @@ def test_a_gpu_plays_the_same_games() -> None:
     assert result.stdout.strip() == "equal", result.stderr
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["connect_four", "go", "2048", "einstein"])
+def test_a_device_plays_the_same_games(name: str) -> None:
+    game = make(name)
+    one, other = States(game, 300, seed=2, threads=1), States(game, 300, seed=2, device="cuda")
+    for _ in range(60):
+        one.step(one.sample())
+        other.step(other.sample())
+    for part in ("turns", "mask", "over", "scores", "lengths", "planes"):
+        np.testing.assert_array_equal(getattr(one, part), getattr(other, part).copy_to_host(), err_msg=part)
+    moves, _ = one.sample(), other.sample()
+    one.step(moves)
+    other.step(moves)  # NumPy's moves are copied to the device
+    np.testing.assert_array_equal(one.turns, other.turns.copy_to_host())
+    cpu, gpu = simulate(game, 300, threads=1), simulate(game, 300, device="cuda")
+    np.testing.assert_array_equal(cpu.plies, gpu.plies)
+    np.testing.assert_array_equal(cpu.scores, gpu.scores)
+
+
 def test_plain_python_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     from meijin.core import compile as compiling
 

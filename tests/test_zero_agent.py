@@ -18,6 +18,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from meijin.agents.catalogue import build  # noqa: E402
+from meijin.agents.champion import FULL, LEVELS  # noqa: E402
+from meijin.agents.solving import shared_solver  # noqa: E402
 from meijin.agents.zero import OfNet  # noqa: E402
 from meijin.core.agent import Limit  # noqa: E402
 from meijin.core.catalogue import make  # noqa: E402
@@ -315,7 +317,7 @@ state = State(meijin.make("tic_tac_toe")).play_line("a1 b1 a2 b2")
 for agent in sys.argv[1:]:
     print(meijin.build(agent, state.game).act(state))
 try:
-    meijin.build("champion(device='cuda')").act(State(meijin.make("connect_four")))
+    meijin.build("champion(device='cuda', exact=False)").act(State(meijin.make("connect_four")))
 except meijin.MeijinError as error:
     print(error)
 """
@@ -367,3 +369,45 @@ def test_champions_are_found_by_game_and_size(tmp_path: Path, monkeypatch: pytes
     assert player.act(State(make(GAME)).play_line("a1 b1 a2 b2")).name == "a3"
     why = build("champion").unfit(make("othello"))
     assert why is not None and "tic_tac_toe" in why
+
+
+def test_a_weaker_champion_decides_by_itself_how_long_to_think() -> None:
+    game = make("connect_four")
+    for given in ("level=11", "level=0", "level=2.5", "level=3, simulations=100", "level=3, seconds=1"):
+        with pytest.raises(BadParameter, match="level="):
+            build(f"champion({given})", game)
+    agent = build("champion(level=3, seed=1)", game)
+    assert agent.analyse(State(game), Limit(seconds=5)).simulations == LEVELS[3][0]
+    chosen = {agent.act(State(game)) for _ in range(40)}
+    assert len(chosen) > 1  # by chance one in far more than a million: the net's favourite has less than 70 %
+    agent.seed(7)
+    first = [agent.act(State(game)) for _ in range(5)]
+    agent.seed(7)
+    assert first == [agent.act(State(game)) for _ in range(5)]
+
+
+def test_levels_rise_from_chance_to_full_strength() -> None:
+    thinking, chance = zip(*(LEVELS[level] for level in sorted(LEVELS)), strict=True)
+    assert sorted(LEVELS) == list(range(1, FULL))
+    assert list(thinking) == sorted(thinking) and list(chance) == sorted(chance, reverse=True)
+
+
+def test_a_champion_plays_what_is_solved_exactly() -> None:
+    game = make("connect_four")
+    start = State(game)
+    found = build("champion(simulations=4)", game).analyse(start)
+    assert found.proven and found.best.name == "4" and found.simulations == 0  # from the book: only the middle wins
+    assert not build("champion(simulations=4, exact=False)", game).analyse(start).proven
+    assert not build("champion(level=9)", game).analyse(start).proven
+    # 6 stones are beyond the book and too many empty cells for the time
+    later = start.copy().play_line("4 4 4 4 4 2")
+    assert build("champion(simulations=4)", game).analyse(later).simulations == 4
+
+
+def test_a_solver_that_takes_longer_than_expected_leaves_the_search_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = make("connect_four")
+    solver, _ = shared_solver(game)
+    monkeypatch.setattr(solver, "expected_seconds", lambda state: 0.0)
+    later = State(game).play_line("4 4 4 4 4 2")
+    found = build("champion(simulations=4)", game).analyse(later, Limit(seconds=0.02, simulations=4))
+    assert found.moves and not found.proven

@@ -20,7 +20,7 @@ agents: Registry[Agent] = Registry(
     AGENTS_GROUP,
     own={
         "alphabeta": "meijin.search.alphabeta:AlphaBeta",
-        "champion": "meijin.agents.zero:Champion",
+        "champion": "meijin.agents.champion:Champion",
         "heuristic": "meijin.agents.heuristic:Heuristic",
         "human": "meijin.agents.human:Human",
         "maxn": "meijin.search.maxn:MaxN",

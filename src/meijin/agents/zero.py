@@ -1,4 +1,4 @@
-"""`zero("runs/c4")`: AlphaZero's search with a net that a run has trained, or that came with the package."""
+"""`zero("runs/c4")`: AlphaZero's search with a net that a run has trained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meijin.core.agent import Agent, Analysis, Limit
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import at_least
@@ -143,37 +143,4 @@ class OfNet(ZeroSearch):
         return self._net.weights().unfit(game)
 
 
-class Champion(ZeroSearch):
-    """The strongest net that comes with Meijin for a game, in AlphaZero's search; see `meijin champion list`.
-
-    `simulations` or `seconds` for each move. Other parameters as for `zero`.
-    """
-
-    def __init__(
-        self,
-        simulations: int | None = None,
-        c: float = 1.5,
-        fpu: float = 0.15,
-        reuse: bool = True,
-        device: str = "cpu",
-        seconds: float | None = None,
-        seed: int | None = None,
-    ):
-        super().__init__(simulations, seconds, c, fpu, reuse, device, seed)
-
-    def unfit(self, game: Game) -> str | None:
-        if files.champion(game) is not None:
-            return None
-        known = sorted({said["game"] for _, said in files.champions()})
-        return f"it has no champion yet; {'games that have one: ' + ', '.join(known) if known else 'no game has one'}"
-
-    def net(self, game: Game) -> Weights:
-        path = files.champion(game)
-        if path is None:
-            raise MeijinError(f"{self.name} cannot play {game}: {self.unfit(game)}")
-        from meijin.learning.nets.weights import load
-
-        return load(path).for_game(game)
-
-
-__all__ = ["Champion", "OfNet", "Zero", "ZeroSearch"]
+__all__ = ["OfNet", "Zero", "ZeroSearch"]

@@ -456,8 +456,7 @@ class Simulation:
 def simulate(game: Game, games: int, *, seed: int = 0, threads: int | None = None, device: str = "cpu") -> Simulation:
     """Play that many random games from the start; equal seeds give equal games, however many threads play them."""
     driver = _Driver(game, games, seed, threads, device)
-    if not driver.gpu:
-        game.kernel(_on_cpu(finish))(driver.batch, driver._scratch[0], 0, 0)  # compile before the clock starts
+    _Driver(game, 1, seed, 1, device).run(finish)  # compile before the clock starts
     began = time.perf_counter()
     driver.run(finish)
     lengths, scores = driver.host(driver.batch.lengths), driver.host(driver.batch.scores)

@@ -29,6 +29,9 @@ class Solver(Protocol):
     def unfit(game: Game) -> str | None:
         """Why it cannot solve this game with these parameters; None when it can."""
 
+    def expected_seconds(self, state: State) -> float:
+        """About how long an answer takes on one core, known at once: an agent decides by it whether to ask."""
+
     def analyse(self, state: State, limit: Limit) -> Analysis:
         """Every move's exact value, the best first: the shortest win, the longest loss, where the distance is known.
 

@@ -22,6 +22,7 @@ from meijin.search.pace import Alarm
 from meijin.search.solvers._connect_four_search import NODES, STOP, bottom_row, empty_table, solve
 
 BOOK = "connect_four_book.npy"
+BOOK_PLIES = 5  # stones of its last positions
 
 
 def canonical(mine: int, mask: int, width: int, height: int) -> int:
@@ -71,6 +72,12 @@ class Solver:
     def forget(self) -> None:
         """Empty the table: the next search starts from nothing."""
         self._table[:] = 0
+
+    def expected_seconds(self, state: State) -> float:
+        ply = int(state.record.ply)
+        if self._book and ply < BOOK_PLIES:
+            return 0.0
+        return float(2.0 ** (self._width * self._height - ply - 33))
 
     def score(self, state: State) -> int:
         """The exact score of a position for the seat to move."""

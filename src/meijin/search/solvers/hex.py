@@ -258,6 +258,9 @@ class Solver:
             return f"Hex is solved up to size={LARGEST} here; size={game.params['size']} is too large"
         return None
 
+    def expected_seconds(self, state: State) -> float:
+        return float(2.0 ** (state.cells.count(0) - 29))
+
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008 - frozen
         """Every move's exact value. Of two moves that win, the one that needs fewer cells for it comes first, and of
         two that lose the one that makes the other seat need more."""

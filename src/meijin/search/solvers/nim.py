@@ -85,6 +85,9 @@ class Solver:
             )
         return None
 
+    def expected_seconds(self, state: State) -> float:
+        return self._all.expected_seconds(state) if self._all else 0.0
+
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008 - frozen
         """Every move's exact value. Of moves that lose, the one that takes fewest stones comes first."""
         if self._all:

@@ -1,0 +1,135 @@
+"""`champion`: AlphaZero's search with the net that comes with Meijin for a game, at full strength or weaker."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.agents.solving import Solving, shared_solver
+from meijin.agents.zero import ZeroSearch
+from meijin.core.agent import Analysis, Limit
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
+from meijin.core.moves import Move
+from meijin.core.options import between
+from meijin.core.rng import choose, fresh_seed, stream
+from meijin.core.state import State
+from meijin.learning import files
+from meijin.search.solvers import unsolved
+
+if TYPE_CHECKING:
+    from meijin.learning.nets.weights import Weights
+
+FULL = 10  # the level without mistakes on purpose
+BUDGET = 0.5  # seconds that a solver may take where no time is given; else half of that
+
+#: Level -> simulations for each move, and the temperature of the choice among the moves. docs/champions.md has matches
+#: between neighbouring levels.
+LEVELS = {
+    1: (1, 2.5),
+    2: (1, 1.9),
+    3: (1, 1.5),
+    4: (2, 1.25),
+    5: (4, 1.05),
+    6: (8, 0.85),
+    7: (16, 0.65),
+    8: (32, 0.45),
+    9: (96, 0.25),
+}
+
+
+def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> NDArray[np.float64]:
+    """The probabilities of the moves: a move counts by its visits, and where there are few, by the net's prior."""
+    worth = (visits + priors.astype(np.float64)) ** (1 / temperature)
+    shares: NDArray[np.float64] = worth / worth.sum()
+    return shares
+
+
+class Champion(Solving, ZeroSearch):
+    """The strongest net that comes with Meijin for a game, in AlphaZero's search; see `meijin champion list`.
+
+    `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1 it thinks less and less and
+    chooses its moves more and more by chance, and decides by itself how long to think. Where the game has a solver that
+    is expected to answer in time, its exact answer counts, unless `exact=False` (levels below 10 never ask). Other
+    parameters as for `zero`.
+    """
+
+    def __init__(
+        self,
+        simulations: int | None = None,
+        c: float = 1.5,
+        fpu: float = 0.15,
+        reuse: bool = True,
+        device: str = "cpu",
+        seconds: float | None = None,
+        seed: int | None = None,
+        level: int = FULL,
+        exact: bool = True,
+    ):
+        between("level", level, 1, FULL)
+        if level < FULL and (simulations is not None or seconds is not None):
+            given = "simulations" if simulations is not None else "seconds"
+            raise BadParameter(
+                f"level={level}: a level below {FULL} has its own number of simulations; leave {given} out"
+            )
+        self.level, self.exact = level, exact and level == FULL
+        if level < FULL:
+            simulations, reuse = LEVELS[level][0], False
+            self.deterministic = self.ponders = False
+        super().__init__(simulations, seconds, c, fpu, reuse, device, seed)
+        self._rng = stream(fresh_seed() if seed is None else seed)
+
+    def reseed(self, seed: int) -> None:
+        super().reseed(seed)
+        self._rng = stream(seed)
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        if self.exact and unsolved(state.game) is None:
+            began = time.perf_counter()
+            if (found := self._solved(state, limit)) is not None:
+                yield found
+                return
+            if limit.seconds is not None:
+                limit = replace(limit, seconds=max(0.001, limit.seconds - (time.perf_counter() - began)))
+        yield from super().think(state, limit if self.level == FULL else self.limit, every)
+
+    def _solved(self, state: State, limit: Limit) -> Analysis | None:
+        """The solver's answer, if it expects to have one in time and does."""
+        budget = BUDGET if limit.seconds in (None, math.inf) else limit.seconds / 2
+        if shared_solver(state.game)[0].expected_seconds(state) > budget:
+            return None
+        try:
+            found = self.solve(state, Limit(seconds=budget))
+        except MeijinError:  # it took longer, or the position cannot come up in play
+            return None
+        return found if found is not None and found.proven else None
+
+    def decide(self, state: State, limit: Limit) -> Move:
+        if self.level == FULL or len(state.legal_moves) == 1:
+            return super().decide(state, limit)
+        *_, found = self.think(state, limit, math.inf)
+        visits, priors = (np.array([getattr(info, name) for info in found.moves]) for name in ("visits", "prior"))
+        shares = chances(visits, priors, LEVELS[self.level][1])
+        with np.errstate(over="ignore"):
+            pick = int(choose(self._rng, shares, len(shares)))
+        return found.moves[pick].move
+
+    def unfit(self, game: Game) -> str | None:
+        if files.champion(game) is not None:
+            return None
+        known = sorted({said["game"] for _, said in files.champions()})
+        return f"it has no champion yet; {'games that have one: ' + ', '.join(known) if known else 'no game has one'}"
+
+    def net(self, game: Game) -> Weights:
+        path = files.champion(game)
+        if path is None:
+            raise MeijinError(f"{self.name} cannot play {game}: {self.unfit(game)}")
+        from meijin.learning.nets.weights import load
+
+        return load(path).for_game(game)
