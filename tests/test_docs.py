@@ -136,7 +136,7 @@ def test_commands_exist_with_their_options(page: Path) -> None:
 
     commands = get_command(app).commands  # type: ignore[attr-defined]
     for _, block in blocks(page, "sh"):
-        for line in block.splitlines():
+        for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
             if words[:1] == ["meijin"]:
                 command, rest = commands[words[1]], words[2:]
