@@ -39,7 +39,7 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 web: $(WEB) ## check the types of the web app (needs Node.js)
 	$(WEB)/.bin/tsc -p tools/web
 
-soak: $(DEV) ## run the long tests: nonsense for readers and the server, many positions; takes a while
+soak: $(DEV) ## run the long tests: mutated files, random plans, many positions, a server that is killed; takes a while
 	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
 	@for script in tests/soak/server_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -307,6 +309,25 @@ def test_tables_survive_a_restart(tmp_path: Path) -> None:
             talk.say("join", table=made["id"])
             talk.say("run", table=made["id"], running=True)
             talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 2)
+
+
+def workers() -> set[int]:
+    """Processes of this one that are alive."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == os.getpid() and state != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_server_that_ends_at_once_leaves_no_workers(tmp_path: Path) -> None:
+    before = workers()
+    with serving(tmp_path):
+        pass  # its workers have hardly begun
+    assert workers() <= before
 
 
 def test_two_servers_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from meijin.web.server.lanes import PATIENCE, Lanes
+from meijin.web.server.lanes import PATIENCE, Lanes, forget
 
 MOST = 300  # answers
 COMPILING = 600.0  # seconds that a game may take to become WebAssembly
@@ -41,6 +41,7 @@ class Catalogue:
         known = self._known.get(key)
         if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
             known = self._known[key] = asyncio.ensure_future(self._fetch(call, game))
+            known.add_done_callback(forget)
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
         return await asyncio.shield(known)

@@ -167,10 +167,13 @@ class Child:
         self.waiting.clear()
 
     async def ended(self) -> None:
-        if self._reader is not None:
-            await asyncio.wait([self._reader])
-        if self._process is not None:
-            await self._process.wait()
+        """Wait until a killed process is gone."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOPPING):
+                if self._reader is not None:
+                    await asyncio.wait([self._reader])
+                if self._process is not None:
+                    await self._process.wait()
 
     def memory_mb(self) -> float:
         """What the process uses; 0 where the system does not say."""
@@ -190,12 +193,15 @@ class Lane:
         self._children: list[Child] = []
         self._homes: dict[str, Child] = {}  # where an agent lives
         self._starting = asyncio.Lock()
+        self._closed = False
 
     async def _child(self, home: str | None = None) -> Child:
         """The child with the least to do; a new one if all have something and there may be more."""
         if home is not None and (known := self._homes.get(home)) is not None and known.alive:
             return known
         async with self._starting:
+            if self._closed:
+                raise Refusal("closed", "the server is ending")
             self._children = [child for child in self._children if child.alive]
             free = min(self._children, key=lambda child: child.load, default=None)
             if free is None or (free.load > 0 and len(self._children) < self._size):
@@ -227,7 +233,7 @@ class Lane:
                 try:
                     return await asyncio.shield(asked.answer)
                 except asyncio.CancelledError:
-                    asked.answer.add_done_callback(_forget)
+                    asked.answer.add_done_callback(forget)
                     asked.stop()
                     raise
             except Lost:
@@ -240,7 +246,7 @@ class Lane:
         for each in [each for each in self._homes if each.startswith(home)]:
             child = self._homes.pop(each)
             if child.alive:
-                child.ask("close", {"key": each}, None, PATIENCE).answer.add_done_callback(_forget)
+                child.ask("close", {"key": each}, None, PATIENCE).answer.add_done_callback(forget)
 
     def restart(self) -> None:
         """End all children: files that they have loaded have changed. What they were asked is asked again."""
@@ -258,14 +264,16 @@ class Lane:
         self._homes = {home: child for home, child in self._homes.items() if child.alive}
 
     async def close(self) -> None:
-        children, self._children = self._children, []
+        self._closed = True  # nothing is asked again
+        async with self._starting:
+            children, self._children = self._children, []
         for child in children:
             child.kill()
         for child in children:
             await child.ended()
 
 
-def _forget(answer: asyncio.Future[Any]) -> None:
+def forget(answer: asyncio.Future[Any]) -> None:
     """Look at an answer that nobody waits for, so that asyncio does not complain about it."""
     if not answer.cancelled():
         answer.exception()

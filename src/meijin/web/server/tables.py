@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import time
@@ -16,6 +17,7 @@ from meijin.web.server.settings import Settings
 from meijin.web.server.table import Table, summary
 from meijin.web.server.table_store import TableStore
 
+CLOSING = 3.0  # seconds that a table has to let go of everything
 KEPT = 600.0  # seconds that a table stays in memory unused
 MOST_PERMITTED = 5000  # expressions that are remembered
 
@@ -153,7 +155,9 @@ class Tables:
 
     async def close(self) -> None:
         for table in list(self._open.values()):
-            await table.close()
+            with contextlib.suppress(TimeoutError):  # a move that hangs in its rules; it is not made
+                async with asyncio.timeout(CLOSING):
+                    await table.close()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
