@@ -18,6 +18,7 @@ class Catalogue:
     def __init__(self, lanes: Lanes):
         self._lanes = lanes
         self._known: OrderedDict[tuple[str, str], asyncio.Future[bytes]] = OrderedDict()
+        self._compiling = asyncio.Semaphore(1)
 
     def forget(self) -> None:
         self._known.clear()
@@ -47,7 +48,10 @@ class Catalogue:
         return await asyncio.shield(known)
 
     async def _fetch(self, call: str, game: str) -> bytes:
-        slow = call == "module"
-        lane, patience = (self._lanes.analysis, COMPILING) if slow else (self._lanes.chores, PATIENCE)
-        found: Any = await lane.call(call, {"game": game}, patience=patience)
+        found: Any
+        if call == "module":
+            async with self._compiling:  # one after the other: a page asks for every game that is opened
+                found = await self._lanes.analysis.call(call, {"game": game}, patience=COMPILING)
+        else:
+            found = await self._lanes.chores.call(call, {"game": game}, patience=PATIENCE)
         return found if isinstance(found, bytes) else msgspec.json.encode(found)
