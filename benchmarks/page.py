@@ -21,7 +21,7 @@ from web import server
 
 CHROMIUM = os.environ.get("MEIJIN_CHROMIUM") or shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-MOVES = [3, 3, 2, 4, 4, 2, 1, 5, 5, 1, 0, 6, 6, 0]  # of Connect Four, by column: nobody wins
+MOVES = [3] * 6 + [2] * 6 + [5] * 2  # of Connect Four, by column: nobody wins
 
 # From the press of the button to the first frame after the board has another ply.
 WATCH = """

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from meijin.web.server.errors import Refusal
 from meijin.web.server.lanes import PATIENCE, Lanes, forget
 
 MOST = 300  # answers
@@ -45,7 +46,10 @@ class Catalogue:
             known.add_done_callback(forget)
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
-        return await asyncio.shield(known)
+        try:
+            return await asyncio.shield(known)
+        except asyncio.CancelledError:  # the server ends, and a game takes long to compile
+            raise Refusal("closed", "the server is ending") from None
 
     async def _fetch(self, call: str, game: str) -> bytes:
         found: Any
