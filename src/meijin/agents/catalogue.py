@@ -32,6 +32,7 @@ agents: Registry[Agent] = Registry(
         "policy": "meijin.agents.policy_value:Policy",
         "policy_value": "meijin.agents.policy_value:PolicyValue",
         "random": "meijin.agents.random:Random",
+        "td": "meijin.agents.td:Td",
         "value": "meijin.agents.policy_value:Value",
         "weighted": "meijin.agents.weighted:Weighted",
         "zero": "meijin.agents.zero:Zero",

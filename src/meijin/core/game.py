@@ -245,7 +245,7 @@ class Game:
         kept = []
         for name, cells in found.items():
             if self.keeps is None or name in self.keeps or name in self.swaps or name == "identity":
-                seats, values = self._exchanged if name in self.swaps else (None, None)
+                seats, values = self.exchanged if name in self.swaps else (None, None)
                 if symmetry := self.symmetry(name, cells, seats=seats, values=values):
                     kept.append(symmetry)
         known = {(s.cells, s.moves, s.seats, s.values) for s in kept}
@@ -285,7 +285,7 @@ class Game:
         )
 
     @cached_property
-    def _exchanged(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def exchanged(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Seats and values when two seats are exchanged: a seat's n-th piece becomes the other's n-th."""
         owned = [[v for v, piece in enumerate(self.pieces) if piece.owner == seat] for seat in range(self.seats)]
         trays = any(cell.tray is not None for cell in self.board.cells)

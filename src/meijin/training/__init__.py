@@ -31,9 +31,10 @@ from meijin.training.folder import RunFolder
 if TYPE_CHECKING:
     from meijin.training.classic_run import ClassicRun
     from meijin.training.run import Run
+    from meijin.training.td_run import TdRun
     from meijin.training.zero_run import ZeroRun
 
-__all__ = ["METHODS", "Event", "Handler", "classic", "make_champion", "resume", "start", "zero"]
+__all__ = ["METHODS", "Event", "Handler", "classic", "make_champion", "q", "resume", "sarsa", "start", "td", "zero"]
 
 C = TypeVar("C", bound=RunConfig)
 
@@ -117,8 +118,55 @@ def classic(
     return ClassicRun(folder, made, resume=resume, device=device, **options)
 
 
+def td(
+    game: Game | str,
+    *,
+    preset: str | None = None,
+    config: Config | None = None,
+    changes: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    seconds: float | None = None,
+    iterations: int | None = None,
+    evaluate: Sequence[str] = (),
+    learn: str | None = None,
+    **options: Any,
+) -> TdRun:
+    """A run of temporal-difference learning with an n-tuple network, ready to `go`; arguments as for `zero`.
+
+    `learn`: "td" (the default), "sarsa" or "q". The only preset is "quick": one minute.
+    """
+    from meijin.learning.td.config import TdConfig
+    from meijin.training.td_run import TdRun
+
+    game = _named(game)
+    if preset not in (None, "quick"):
+        raise BadParameter(f"preset '{preset}': td has 'quick' only; change single values with --set")
+    if preset and resume:
+        raise BadParameter("a resumed run keeps its config; change single values with --set")
+    folder = Path(out) if out else Path("runs") / f"{_folder_name(game)}-{learn or 'td'}"
+    changes = {**(changes or {}), **({"evaluation.by": list(evaluate)} if evaluate else {})}
+    if learn:
+        changes["learn"] = learn
+    if preset and seconds is None and iterations is None:
+        seconds = 60.0
+    first = _config(lambda: TdConfig(str(game)), game, folder, resume, config)
+    made = first.changed(changes).finish_in(seconds, iterations)
+    return TdRun(folder, made, resume=resume, **options)
+
+
+def sarsa(game: Game | str, **arguments: Any) -> TdRun:
+    """A run of SARSA; arguments as for `td`."""
+    return td(game, learn="sarsa", **arguments)
+
+
+def q(game: Game | str, **arguments: Any) -> TdRun:
+    """A run of Q-learning; arguments as for `td`."""
+    return td(game, learn="q", **arguments)
+
+
 #: The learners by name.
-METHODS: dict[str, Callable[..., Run[Any]]] = {"zero": zero, "classic": classic}
+METHODS: dict[str, Callable[..., Run[Any]]] = {"zero": zero, "classic": classic, "td": td, "sarsa": sarsa, "q": q}
 
 
 def start(method: str, game: Game | str, **arguments: Any) -> Run[Any]:

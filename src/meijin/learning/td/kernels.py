@@ -1,0 +1,383 @@
+"""Self-play that learns, compiled for each game: TD(lambda) over afterstates, SARSA and Q-learning.
+
+Every seat learns from its own experience: the value of an afterstate it made follows that of the next one it makes, or
+the final score. So any number of seats can learn, with chance or without.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.core.compile import Function, inlined
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.kernels import copy, picker
+from meijin.core.rng import below, uniform
+from meijin.learning.td.tuples import Layout
+
+TD, SARSA, Q = range(3)
+NONE, ID, EXP = range(3)  # kinds of temporal coherence
+
+
+class Rule(NamedTuple):
+    """How to play and to learn; numbers only, so that one kernel does for all."""
+
+    kind: int  # TD, SARSA or Q
+    learns: int  # 0: play only
+    squashes: int  # 1: values go through tanh
+    coherence: int  # NONE, ID or EXP
+    alpha: float  # step size of one weight
+    beta: float
+    trace: float  # lambda
+    gamma: float
+    epsilon: float
+    final: int  # 1: every seat learns the final score
+    learn_random: int  # 1: TD learns across random moves
+    random_plies: int
+    cap: int  # moves of a game
+
+
+class Room(NamedTuple):
+    """One thread's memory."""
+
+    states: Any  # records [2]: the game, and the position after a move
+    moves: Any  # int32 [branching]
+    probs: Any  # float64 [branching]
+    scores: Any  # float64 [seat]
+    raw: Any  # int32 [cell]: the cells of a position
+    base: Any  # int32 [cell]: as the seat to move sees them
+    next: Any  # int32 [cell]: and after a move
+    now: Any  # int64 [feature]: indices before a move
+    tried: Any  # int64 [feature]: and after it
+    best: Any  # int64 [feature]: after the move chosen
+    past: Any  # int64 [seat, reach, feature]: the weights of positions that an error reaches
+    slopes: Any  # float64 [seat, reach]: of the output there
+    count: Any  # int64 [seat]: how many there are
+    spoilt: Any  # int64 [seat]: 1 after a random move of another seat
+    earlier: Any  # float64 [seat]: its score in the latest of them
+    rng: Any  # uint64 [1]
+    totals: Any  # float64 [seat + 2]: sums of final scores, of squared errors, and the number of errors
+
+
+def make_room(game: Game, features: int, reach: int, rng: NDArray[np.uint64]) -> Room:
+    cells, width, seats = len(game.board.cells), game.branching or 1, game.seats
+    return Room(
+        states=game.states(2),
+        moves=np.zeros(width, np.int32),
+        probs=np.zeros(width, np.float64),
+        scores=np.zeros(seats),
+        raw=np.zeros(cells, np.int32),
+        base=np.zeros(cells, np.int32),
+        next=np.zeros(cells, np.int32),
+        now=np.zeros(features, np.int64),
+        tried=np.zeros(features, np.int64),
+        best=np.zeros(features, np.int64),
+        past=np.zeros((seats, reach, features), np.int64),
+        slopes=np.zeros((seats, reach)),
+        count=np.zeros(seats, np.int64),
+        spoilt=np.zeros(seats, np.int64),
+        earlier=np.zeros(seats),
+        rng=rng,
+        totals=np.zeros(seats + 2),
+    )
+
+
+def scale(game: Game) -> tuple[float, float]:
+    """(middle, half the width) of the scores; networks learn scores between -1 and 1 where there are bounds."""
+    low, high = game.score_range
+    return ((low + high) / 2, (high - low) / 2) if game.bounded else (0.0, 1.0)
+
+
+# ---- reading a position ----
+
+
+def _make_look(game: Game) -> Function:
+    cells, count = game.cells, len(game.board.cells)
+
+    @inlined
+    def look(layout: Any, s: Any, seat: int, raw: Any, out: Any) -> int:
+        """Write the cells as a seat sees them; returns where the weights for them begin."""
+        cells(s, raw)
+        most = 0
+        for c in range(count):
+            v = layout.seen_values[seat, raw[c]]
+            out[layout.seen_cells[seat, c]] = v
+            most = max(most, v)
+        at = layout.networks[seat]
+        for k in range(layout.stages.shape[0]):
+            if most >= layout.stages[k]:
+                at += layout.stage_size
+        return at
+
+    return look
+
+
+def _make_index(game: Game) -> tuple[Function, Function]:
+    count = len(game.board.cells)
+
+    @inlined
+    def index(layout: Any, values: Any, out: Any) -> None:
+        """The indices of a position."""
+        for f in range(out.shape[0]):
+            out[f] = layout.first[f]
+        for c in range(count):
+            v = values[c]
+            for e in range(layout.begins[c], layout.begins[c + 1]):
+                out[layout.features[e]] += layout.codes[e, v]
+
+    @inlined
+    def step(layout: Any, before: Any, after: Any, indices: Any, out: Any) -> None:
+        """The indices of a position that differs in few cells from one whose indices are known."""
+        for f in range(out.shape[0]):
+            out[f] = indices[f]
+        for c in range(count):
+            u, v = before[c], after[c]
+            if u != v:
+                for e in range(layout.begins[c], layout.begins[c + 1]):
+                    out[layout.features[e]] += layout.codes[e, v] - layout.codes[e, u]
+
+    return index, step
+
+
+@inlined
+def total(weights: Any, indices: Any, at: int, squashes: int) -> float:
+    x = 0.0
+    for f in range(indices.shape[0]):
+        x += weights[at + indices[f]]
+    return math.tanh(x) if squashes else x
+
+
+# ---- what a move is worth ----
+
+
+def _make_weigh(game: Game) -> Function:
+    play, turn, score = game.play, game.turn, game.score
+    look, (_, step) = _make_look(game), _make_index(game)
+    (middle, half), bounded = scale(game), game.bounded
+
+    @inlined
+    def weigh(
+        layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, seat: int, at: int, move: int
+    ) -> Any:
+        """(value, where the weights begin, score so far, whether the game ends); the indices are in `tried`.
+
+        `room.now` and `room.base` are of the position before the move. Values are final scores: in a game without
+        bounds, those so far and what is yet to come.
+        """
+        if kind != TD:
+            seen = layout.seen_moves[seat, move]
+            for f in range(room.now.shape[0]):
+                room.tried[f] = room.now[f] + layout.blocks[f, seen]
+            so_far = 0.0
+            if not bounded:
+                score(room.states[0], room.scores)
+                so_far = room.scores[seat]
+            return so_far + gamma * total(weights, room.tried, at, squashes), at, so_far, False
+        copy(room.states[1:2], room.states[0:1])
+        after = room.states[1]
+        play(after, move)
+        over = turn(after) == OVER
+        so_far = 0.0
+        if over or not bounded:
+            score(after, room.scores)
+            so_far = (room.scores[seat] - middle) / half
+        if over:
+            return so_far, at, so_far, True
+        at = look(layout, after, seat, room.raw, room.next)
+        step(layout, room.base, room.next, room.now, room.tried)
+        value = gamma * total(weights, room.tried, at, squashes)
+        return (value if bounded else so_far + value), at, so_far, False
+
+    return weigh
+
+
+# ---- learning ----
+
+
+def _make_adapt(game: Game) -> Function:
+    seats = game.seats
+
+    @inlined
+    def adapt(weights: Any, coherent: Any, room: Any, rule: Any, seat: int, target: float) -> None:
+        """Move the value of a seat's latest position towards a target, and the earlier ones by their traces."""
+        reach, features = room.past.shape[1], room.past.shape[2]
+        slot = (room.count[seat] - 1) % reach
+        value = 0.0
+        for f in range(features):
+            value += weights[room.past[seat, slot, f]]
+        if rule.squashes:
+            value = math.tanh(value)
+            room.slopes[seat, slot] = 1.0 - value * value
+        error = target - value
+        room.totals[seats] += error * error
+        room.totals[seats + 1] += 1.0
+        for back in range(min(room.count[seat], reach)):
+            slot = (room.count[seat] - 1 - back) % reach
+            change = error * room.slopes[seat, slot]
+            if rule.coherence == NONE:
+                for f in range(features):
+                    weights[room.past[seat, slot, f]] += rule.alpha * change
+            else:
+                for f in range(features):
+                    i = room.past[seat, slot, f]
+                    rate = 1.0
+                    if coherent[i, 1] > 0.0:
+                        rate = abs(coherent[i, 0]) / coherent[i, 1]
+                        if rule.coherence == EXP:
+                            rate = math.exp(rule.beta * (rate - 1.0))
+                    weights[i] += rule.alpha * rate * change
+                    coherent[i, 0] += change
+                    coherent[i, 1] += abs(change)
+            error *= rule.trace * rule.gamma
+
+    return adapt
+
+
+def episodes(game: Game) -> Function:
+    """Plays games from the start and learns from them; returns the moves made. Final scores are added up."""
+    begin, turn, legal, play, score = game.start, game.turn, game.legal, game.play, game.score
+    pick, weigh, adapt, look, seats = picker(game), _make_weigh(game), _make_adapt(game), _make_look(game), game.seats
+    index, _ = _make_index(game)
+    (middle, half), bounded = scale(game), game.bounded
+
+    def kernel(layout: Any, weights: Any, coherent: Any, room: Any, rule: Any, games: int) -> int:
+        made = 0
+        features, reach = room.past.shape[2], room.past.shape[1]
+        s, rng, moves = room.states[0], room.rng, room.moves
+        for _ in range(games):
+            begin(s)
+            for k in range(seats):
+                room.count[k] = 0
+                room.spoilt[k] = 0
+                room.earlier[k] = 0.0
+            t = turn(s)
+            if rule.random_plies > 0:
+                for _ in range(below(rng, rule.random_plies + 1)):
+                    if t != OVER:
+                        play(s, pick(s, t, rng, moves, room.probs))
+                        t = turn(s)
+            last, length = -1, 0
+            while t != OVER and length < rule.cap:
+                if t == CHANCE:
+                    play(s, pick(s, t, rng, moves, room.probs))
+                    t = turn(s)
+                    continue
+                n = legal(s, moves)
+                start_at = look(layout, s, t, room.raw, room.base)
+                index(layout, room.base, room.now)
+                random = rule.learns != 0 and rule.epsilon > 0.0 and uniform(rng) < rule.epsilon
+                first, end = 0, n
+                drawn = -1
+                if random:
+                    drawn = below(rng, n)
+                    if rule.kind != Q:  # which needs the best value all the same
+                        first, end = drawn, drawn + 1
+                # ---- choose ----
+                best, chosen, chosen_at, so_far, over, ties = -math.inf, -1, 0, 0.0, False, 0
+                for k in range(first, end):
+                    value, at, now, ends = weigh(
+                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start_at, moves[k]
+                    )
+                    if value < best:
+                        continue
+                    if value == best:
+                        ties += 1
+                        if below(rng, ties) > 0:
+                            continue
+                    else:
+                        ties = 1
+                    best, chosen, chosen_at, so_far, over = value, moves[k], at, now, ends
+                    if not ends:
+                        for f in range(features):
+                            room.best[f] = at + room.tried[f]
+                if random and rule.kind == Q:
+                    chosen = moves[drawn]
+                    _, at, so_far, over = weigh(
+                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start_at, chosen
+                    )
+                    for f in range(features):
+                        room.best[f] = at + room.tried[f]
+                # ---- learn ----
+                if rule.learns:
+                    broken = rule.kind == TD and not rule.learn_random and (random or room.spoilt[t] != 0)
+                    if broken:
+                        room.count[t] = 0
+                    elif room.count[t] > 0:
+                        adapt(weights, coherent, room, rule, t, best - room.earlier[t])
+                    if random:
+                        if rule.kind == Q:
+                            room.count[t] = 0
+                        for k in range(seats):
+                            room.spoilt[k] = 1
+                    room.spoilt[t] = 0
+                    if over:
+                        room.count[t] = 0  # this afterstate needs no estimate
+                    else:
+                        slot = room.count[t] % reach
+                        for f in range(features):
+                            room.past[t, slot, f] = room.best[f]
+                        room.slopes[t, slot] = 1.0
+                        room.count[t] += 1
+                        room.earlier[t] = 0.0 if bounded else so_far
+                play(s, chosen)
+                last = t
+                made += 1
+                length += 1
+                t = turn(s)
+            if t == OVER:
+                score(s, room.scores)
+                for k in range(seats):
+                    room.totals[k] += room.scores[k]
+                    fits = rule.kind != TD or rule.learn_random or room.spoilt[k] == 0
+                    if rule.learns and room.count[k] > 0 and fits and (rule.final or k == last):
+                        adapt(
+                            weights, coherent, room, rule, k, (room.scores[k] - middle) / half - room.earlier[k]
+                        )
+        return made
+
+    return kernel
+
+
+def judge(game: Game) -> Function:
+    """The value of every move in a position, for the seat to move; returns how many moves there are."""
+    turn, legal, look, weigh = game.turn, game.legal, _make_look(game), _make_weigh(game)
+    index, _ = _make_index(game)
+    middle, half = scale(game)
+
+    def kernel(layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> int:
+        s = room.states[0]
+        t = turn(s)
+        at = look(layout, s, t, room.raw, room.base)
+        index(layout, room.base, room.now)
+        n = legal(s, room.moves)
+        for k in range(n):
+            value = weigh(layout, weights, room, kind, squashes, gamma, t, at, room.moves[k])[0]
+            values[k] = middle + half * value
+        return n
+
+    return kernel
+
+
+def explain(game: Game) -> Function:
+    """What each feature adds to the value of one move, before tanh; false for a move that ends the game."""
+    turn, look, weigh = game.turn, _make_look(game), _make_weigh(game)
+    index, _ = _make_index(game)
+
+    def kernel(layout: Any, weights: Any, room: Any, kind: int, move: int, parts: Any) -> bool:
+        s = room.states[0]
+        t = turn(s)
+        at = look(layout, s, t, room.raw, room.base)
+        index(layout, room.base, room.now)
+        _, at, _, over = weigh(layout, weights, room, kind, 0, 1.0, t, at, move)
+        if not over:
+            for f in range(parts.shape[0]):
+                parts[f] = weights[at + room.tried[f]]
+        return not over
+
+    return kernel
+
+
+__all__ = ["Layout", "Room", "Rule", "episodes", "explain", "judge", "make_room"]

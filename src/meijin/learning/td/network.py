@@ -1,0 +1,143 @@
+"""An n-tuple network: its tuples, layout and weights; values of moves; files."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.core.config import convert
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
+from meijin.core.rng import stream
+from meijin.core.state import State
+from meijin.learning import checkpoint
+from meijin.learning.checkpoint import Checkpoint
+from meijin.learning.files import find
+from meijin.learning.td import kernels
+from meijin.learning.td.config import TdConfig, TuplesConfig
+from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout
+
+KIND = "td"
+KINDS = {"td": kernels.TD, "sarsa": kernels.SARSA, "q": kernels.Q}
+
+
+@dataclass
+class Network:
+    """Weights and how to read them. `weights` is float32 [weight]; every thread that learns writes to it."""
+
+    game: Game
+    learn: str  # "td", "sarsa" or "q"
+    squashes: bool
+    gamma: float
+    config: TuplesConfig
+    tuples: Tuples
+    layout: Layout
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def fresh(cls, game: Game, config: TdConfig) -> Network:
+        """The network before training; an error says so if it does not fit into memory."""
+        tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
+        made, size = layout(game, config.tuples, tuples, config.learn != "td")
+        _check_memory(size, 1 if config.coherence == "none" else 3)
+        squashes = config.squashes(game)
+        weights = np.full(size, _initial(game, config.tuples.initial, squashes) / len(made.first), np.float32)
+        return cls(game, config.learn, squashes, config.gamma, config.tuples, tuples, made, weights)
+
+    @property
+    def features(self) -> int:
+        """How many weights add up to a value."""
+        return len(self.layout.first)
+
+    def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> kernels.Room:
+        return kernels.make_room(self.game, self.features, reach, stream(seed, index))
+
+    # ---- values ----
+
+    def values(self, state: State) -> list[float]:
+        """What the seat to move can expect after each of its legal moves, in their order, in the game's scores."""
+        room, out = self._at(state), np.zeros(len(state.legal_moves))
+        rule = KINDS[self.learn], int(self.squashes), self.gamma
+        self.game.kernel(kernels.judge)(self.layout, self.weights, room, *rule, out)
+        return [float(value) for value in out]
+
+    def parts(self, state: State, move: int) -> NDArray[np.float64] | None:
+        """What each tuple adds to the value of a move, all symmetries together; None if it ends the game.
+
+        They add up to the value, or where the output is tanh, to its inverse.
+        """
+        room, out = self._at(state), np.zeros(self.features)
+        rule = KINDS[self.learn], move
+        known = self.game.kernel(kernels.explain)(self.layout, self.weights, room, *rule, out)
+        return out.reshape(len(self.tuples), -1).sum(axis=1) if known else None
+
+    def _at(self, state: State) -> kernels.Room:
+        room = self.room()
+        room.states[0] = state.record
+        return room
+
+    # ---- files ----
+
+    def save(self, path: Path, extra: Mapping[str, NDArray[Any]] | None = None, **facts: Any) -> Path:
+        names = [" ".join(self.game.board.cells[c].name for c in places) for places in self.tuples]
+        about = {
+            "learn": self.learn,
+            "squashes": self.squashes,
+            "gamma": self.gamma,
+            "tuples": asdict(self.config) | {"cells": names},
+        }
+        return checkpoint.write(path, KIND, self.game, about, {"weights": self.weights}, facts, extra)
+
+    @classmethod
+    def load(cls, path: str | Path, game: Game | None = None) -> Checkpoint[Network]:
+        """The network of a checkpoint or of a run's directory."""
+        found, tensors = checkpoint.read(find(path), (KIND,), game)
+        about = found.net
+        try:
+            config = convert(TuplesConfig, dict(about["tuples"]), str(found.path), {})
+            tuples = find_tuples(found.game, config, about["learn"] != "td", 0)
+            made, size = layout(found.game, config, tuples, about["learn"] != "td")
+            weights = np.array(tensors["weights"])
+            if weights.shape != (size,):
+                raise ValueError(f"{len(weights)} weights instead of {size}")
+            net = cls(
+                found.game, about["learn"], bool(about["squashes"]), float(about["gamma"]), config, tuples, made, weights
+            )
+        except (KeyError, ValueError, TypeError, BadParameter) as error:
+            raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
+        return Checkpoint(found.path, found.kind, found.game, net, found.facts, found.extra)
+
+
+def _initial(game: Game, value: float | None, squashes: bool) -> float:
+    """What the weights of a position add up to before training."""
+    if value is None:
+        return 0.0
+    middle, half = kernels.scale(game)
+    scaled = (value - middle) / half
+    if not squashes:
+        return scaled
+    if abs(scaled) >= 1:
+        low, high = game.score_range
+        raise BadParameter(f"tuples.initial={value:g}: choose above {low:g} and below {high:g}")
+    return math.atanh(scaled)
+
+
+def _check_memory(weights: int, numbers: int) -> None:
+    """Raise if the tables would not fit into memory."""
+    needed = 4 * weights * numbers
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):  # not on this system
+        there = 2**34
+    if needed > 0.8 * there:
+        raise BadParameter(
+            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and this machine has {there / 2**30:,.1f} GiB; "
+            "use shorter or fewer tuples, fewer values or stages"
+        )
