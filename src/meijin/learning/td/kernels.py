@@ -47,12 +47,11 @@ class Room(NamedTuple):
     moves: Any  # int32 [branching]
     probs: Any  # float64 [branching]
     scores: Any  # float64 [seat]
-    raw: Any  # int32 [cell]: the cells of a position
-    base: Any  # int32 [cell]: as the seat to move sees them
-    next: Any  # int32 [cell]: and after a move
+    base: Any  # int32 [cell]: the cells before a move
+    next: Any  # int32 [cell]: and after it
     now: Any  # int64 [feature]: indices before a move
     tried: Any  # int64 [feature]: and after it
-    best: Any  # int64 [feature]: after the move chosen
+    known: Any  # float64 [2]: 1 and the sum of the weights before a move, once somebody needed it
     past: Any  # int64 [seat, reach, feature]: the weights of positions that an error reaches
     slopes: Any  # float64 [seat, reach]: of the output there
     count: Any  # int64 [seat]: how many there are
@@ -69,12 +68,11 @@ def make_room(game: Game, features: int, reach: int, rng: NDArray[np.uint64]) ->
         moves=np.zeros(width, np.int32),
         probs=np.zeros(width, np.float64),
         scores=np.zeros(seats),
-        raw=np.zeros(cells, np.int32),
         base=np.zeros(cells, np.int32),
         next=np.zeros(cells, np.int32),
         now=np.zeros(features, np.int64),
         tried=np.zeros(features, np.int64),
-        best=np.zeros(features, np.int64),
+        known=np.zeros(2),
         past=np.zeros((seats, reach, features), np.int64),
         slopes=np.zeros((seats, reach)),
         count=np.zeros(seats, np.int64),
@@ -94,102 +92,122 @@ def scale(game: Game) -> tuple[float, float]:
 # ---- reading a position ----
 
 
-def _make_look(game: Game) -> Function:
-    cells, count = game.cells, len(game.board.cells)
-
-    @inlined
-    def look(layout: Any, s: Any, seat: int, raw: Any, out: Any) -> int:
-        """Write the cells as a seat sees them; returns where the weights for them begin."""
-        cells(s, raw)
-        most = 0
-        for c in range(count):
-            v = layout.seen_values[seat, raw[c]]
-            out[layout.seen_cells[seat, c]] = v
-            most = max(most, v)
-        at = layout.networks[seat]
-        for k in range(layout.stages.shape[0]):
-            if most >= layout.stages[k]:
-                at += layout.stage_size
-        return at
-
-    return look
-
-
-def _make_index(game: Game) -> tuple[Function, Function]:
+def _make_place(game: Game) -> Function:
     count = len(game.board.cells)
 
     @inlined
-    def index(layout: Any, values: Any, out: Any) -> None:
-        """The indices of a position."""
-        for f in range(out.shape[0]):
-            out[f] = layout.first[f]
-        for c in range(count):
-            v = values[c]
-            for e in range(layout.begins[c], layout.begins[c + 1]):
-                out[layout.features[e]] += layout.codes[e, v]
+    def place(layout: Any, seat: int, values: Any) -> Any:
+        """Where the weights of a seat for a position begin."""
+        at = layout.networks[seat]
+        if layout.stages.shape[0] > 0:
+            most = 0
+            for c in range(count):
+                most = max(most, values[c])
+            for k in range(layout.stages.shape[0]):
+                if most >= layout.stages[k]:
+                    at += layout.stage_size
+        return at
 
-    @inlined
-    def step(layout: Any, before: Any, after: Any, indices: Any, out: Any) -> None:
-        """The indices of a position that differs in few cells from one whose indices are known."""
-        for f in range(out.shape[0]):
-            out[f] = indices[f]
-        for c in range(count):
-            u, v = before[c], after[c]
-            if u != v:
-                for e in range(layout.begins[c], layout.begins[c + 1]):
-                    out[layout.features[e]] += layout.codes[e, v] - layout.codes[e, u]
-
-    return index, step
+    return place
 
 
 @inlined
-def total(weights: Any, indices: Any, at: int, squashes: int) -> float:
-    x = 0.0
-    for f in range(indices.shape[0]):
-        x += weights[at + indices[f]]
-    return math.tanh(x) if squashes else x
+def index(layout: Any, view: int, values: Any, out: Any) -> None:
+    """The indices of a position."""
+    for f in range(out.shape[0]):
+        i = layout.first[f]
+        for k in range(layout.spans[f], layout.spans[f + 1]):
+            i += layout.adds[view, k, values[layout.where[view, k]]]
+        out[f] = i
+
+
+@inlined
+def shift(layout: Any, view: int, cell: int, before: int, after: int, out: Any) -> None:
+    """The same after one cell has changed."""
+    for e in range(layout.begins[view, cell], layout.begins[view, cell + 1]):
+        out[layout.features[view, e]] += layout.codes[view, e, after] - layout.codes[view, e, before]
+
+
+@inlined
+def total(weights: Any, indices: Any, at: int) -> float:
+    """The sum of weights; four sums at a time, as each addition would wait for the one before."""
+    n = indices.shape[0]
+    a = b = c = d = 0.0
+    for f in range(0, n - 3, 4):
+        a += weights[at + indices[f]]
+        b += weights[at + indices[f + 1]]
+        c += weights[at + indices[f + 2]]
+        d += weights[at + indices[f + 3]]
+    for f in range(n - n % 4, n):
+        a += weights[at + indices[f]]
+    return (a + b) + (c + d)
 
 
 # ---- what a move is worth ----
 
 
 def _make_weigh(game: Game) -> Function:
-    play, turn, score = game.play, game.turn, game.score
-    look, (_, step) = _make_look(game), _make_index(game)
+    play, turn, score, cells, count = game.play, game.turn, game.score, game.cells, len(game.board.cells)
+    place = _make_place(game)
     (middle, half), bounded = scale(game), game.bounded
 
     @inlined
     def weigh(
-        layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, seat: int, at: int, move: int
-    ) -> Any:
-        """(value, where the weights begin, score so far, whether the game ends); the indices are in `tried`.
+        layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, seat: int, at: int, move: int,
+        keep: bool,
+    ) -> Any:  # fmt: skip
+        """(value, where the weights begin, score so far, whether the game ends).
 
-        `room.now` and `room.base` are of the position before the move. Values are final scores: in a game without
-        bounds, those so far and what is yet to come.
+        `room.now` and `room.base` are of the position before the move; with `keep`, `room.tried` has the indices
+        afterwards. Values are final scores: in a game without bounds, those so far and what is yet to come.
         """
+        view = layout.views[seat]
+        so_far = 0.0
         if kind != TD:
-            seen = layout.seen_moves[seat, move]
             for f in range(room.now.shape[0]):
-                room.tried[f] = room.now[f] + layout.blocks[f, seen]
-            so_far = 0.0
+                room.tried[f] = room.now[f] + layout.blocks[view, f, move]
             if not bounded:
                 score(room.states[0], room.scores)
                 so_far = room.scores[seat]
-            return so_far + gamma * total(weights, room.tried, at, squashes), at, so_far, False
+            x = total(weights, room.tried, at)
+            return so_far + gamma * (math.tanh(x) if squashes else x), at, so_far, False
         copy(room.states[1:2], room.states[0:1])
         after = room.states[1]
         play(after, move)
         over = turn(after) == OVER
-        so_far = 0.0
         if over or not bounded:
             score(after, room.scores)
             so_far = (room.scores[seat] - middle) / half
         if over:
             return so_far, at, so_far, True
-        at = look(layout, after, seat, room.raw, room.next)
-        step(layout, room.base, room.next, room.now, room.tried)
-        value = gamma * total(weights, room.tried, at, squashes)
-        return (value if bounded else so_far + value), at, so_far, False
+        cells(after, room.next)
+        changed, cell = 0, 0
+        for c in range(count):
+            if room.next[c] != room.base[c]:
+                changed += 1
+                cell = c
+        then = place(layout, seat, room.next)
+        if changed == 1 and then == at and not keep:
+            # Only the features that see this cell differ.
+            if room.known[0] == 0.0:
+                room.known[0], room.known[1] = 1.0, total(weights, room.now, at)
+            x = room.known[1]
+            u, v = room.base[cell], room.next[cell]
+            for e in range(layout.begins[view, cell], layout.begins[view, cell + 1]):
+                i = at + room.now[layout.features[view, e]]
+                x += weights[i + layout.codes[view, e, v] - layout.codes[view, e, u]] - weights[i]
+        else:
+            if 4 * changed < count:
+                for f in range(room.now.shape[0]):
+                    room.tried[f] = room.now[f]
+                for c in range(count):
+                    if room.next[c] != room.base[c]:
+                        shift(layout, view, c, room.base[c], room.next[c], room.tried)
+            else:
+                index(layout, view, room.next, room.tried)
+            x = total(weights, room.tried, then)
+        value = gamma * (math.tanh(x) if squashes else x)
+        return (value if bounded else so_far + value), then, so_far, False
 
     return weigh
 
@@ -238,10 +256,9 @@ def _make_adapt(game: Game) -> Function:
 
 def episodes(game: Game) -> Function:
     """Plays games from the start and learns from them; returns the moves made. Final scores are added up."""
-    begin, turn, legal, play, score = game.start, game.turn, game.legal, game.play, game.score
-    pick, weigh, adapt, look, seats = picker(game), _make_weigh(game), _make_adapt(game), _make_look(game), game.seats
-    index, _ = _make_index(game)
-    (middle, half), bounded = scale(game), game.bounded
+    begin, turn, legal, play, score, cells = game.start, game.turn, game.legal, game.play, game.score, game.cells
+    pick, weigh, adapt, place = picker(game), _make_weigh(game), _make_adapt(game), _make_place(game)
+    (middle, half), bounded, seats, count = scale(game), game.bounded, game.seats, len(game.board.cells)
 
     def kernel(layout: Any, weights: Any, coherent: Any, room: Any, rule: Any, games: int) -> int:
         made = 0
@@ -259,15 +276,25 @@ def episodes(game: Game) -> Function:
                     if t != OVER:
                         play(s, pick(s, t, rng, moves, room.probs))
                         t = turn(s)
-            last, length = -1, 0
+            last, length, view = -1, 0, -1
             while t != OVER and length < rule.cap:
                 if t == CHANCE:
                     play(s, pick(s, t, rng, moves, room.probs))
                     t = turn(s)
                     continue
                 n = legal(s, moves)
-                start_at = look(layout, s, t, room.raw, room.base)
-                index(layout, room.base, room.now)
+                cells(s, room.next)
+                if view != layout.views[t]:
+                    view = layout.views[t]
+                    index(layout, view, room.next, room.now)
+                else:
+                    for c in range(count):
+                        if room.next[c] != room.base[c]:
+                            shift(layout, view, c, room.base[c], room.next[c], room.now)
+                for c in range(count):
+                    room.base[c] = room.next[c]
+                room.known[0] = 0.0
+                start = place(layout, t, room.base)
                 random = rule.learns != 0 and rule.epsilon > 0.0 and uniform(rng) < rule.epsilon
                 first, end = 0, n
                 drawn = -1
@@ -275,35 +302,29 @@ def episodes(game: Game) -> Function:
                     drawn = below(rng, n)
                     if rule.kind != Q:  # which needs the best value all the same
                         first, end = drawn, drawn + 1
-                # ---- choose ----
-                best, chosen, chosen_at, so_far, over, ties = -math.inf, -1, 0, 0.0, False, 0
-                for k in range(first, end):
-                    value, at, now, ends = weigh(
-                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start_at, moves[k]
-                    )
-                    if value < best:
-                        continue
-                    if value == best:
+                # ---- choose; in a last round, look at the chosen move again ----
+                best, chosen, ties = -math.inf, first, 0
+                at, so_far, over = 0, 0.0, False
+                for k in range(first, end + rule.learns):
+                    keep = k == end
+                    if keep and drawn >= 0:
+                        chosen = drawn
+                    value, at, so_far, over = weigh(
+                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start,
+                        moves[chosen if keep else k], keep,
+                    )  # fmt: skip
+                    if keep:
+                        break
+                    if value > best:
+                        best, chosen, ties = value, k, 1
+                    elif value == best:
                         ties += 1
-                        if below(rng, ties) > 0:
-                            continue
-                    else:
-                        ties = 1
-                    best, chosen, chosen_at, so_far, over = value, moves[k], at, now, ends
-                    if not ends:
-                        for f in range(features):
-                            room.best[f] = at + room.tried[f]
-                if random and rule.kind == Q:
-                    chosen = moves[drawn]
-                    _, at, so_far, over = weigh(
-                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start_at, chosen
-                    )
-                    for f in range(features):
-                        room.best[f] = at + room.tried[f]
+                        if below(rng, ties) == 0:
+                            chosen = k
+                move = moves[chosen]
                 # ---- learn ----
                 if rule.learns:
-                    broken = rule.kind == TD and not rule.learn_random and (random or room.spoilt[t] != 0)
-                    if broken:
+                    if rule.kind == TD and not rule.learn_random and (random or room.spoilt[t] != 0):
                         room.count[t] = 0
                     elif room.count[t] > 0:
                         adapt(weights, coherent, room, rule, t, best - room.earlier[t])
@@ -314,15 +335,15 @@ def episodes(game: Game) -> Function:
                             room.spoilt[k] = 1
                     room.spoilt[t] = 0
                     if over:
-                        room.count[t] = 0  # this afterstate needs no estimate
+                        room.count[t] = 0  # this position needs no estimate
                     else:
                         slot = room.count[t] % reach
                         for f in range(features):
-                            room.past[t, slot, f] = room.best[f]
+                            room.past[t, slot, f] = at + room.tried[f]
                         room.slopes[t, slot] = 1.0
                         room.count[t] += 1
                         room.earlier[t] = 0.0 if bounded else so_far
-                play(s, chosen)
+                play(s, move)
                 last = t
                 made += 1
                 length += 1
@@ -333,9 +354,7 @@ def episodes(game: Game) -> Function:
                     room.totals[k] += room.scores[k]
                     fits = rule.kind != TD or rule.learn_random or room.spoilt[k] == 0
                     if rule.learns and room.count[k] > 0 and fits and (rule.final or k == last):
-                        adapt(
-                            weights, coherent, room, rule, k, (room.scores[k] - middle) / half - room.earlier[k]
-                        )
+                        adapt(weights, coherent, room, rule, k, (room.scores[k] - middle) / half - room.earlier[k])
         return made
 
     return kernel
@@ -343,18 +362,18 @@ def episodes(game: Game) -> Function:
 
 def judge(game: Game) -> Function:
     """The value of every move in a position, for the seat to move; returns how many moves there are."""
-    turn, legal, look, weigh = game.turn, game.legal, _make_look(game), _make_weigh(game)
-    index, _ = _make_index(game)
+    turn, legal, cells, weigh, place = game.turn, game.legal, game.cells, _make_weigh(game), _make_place(game)
     middle, half = scale(game)
 
     def kernel(layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> int:
         s = room.states[0]
         t = turn(s)
-        at = look(layout, s, t, room.raw, room.base)
-        index(layout, room.base, room.now)
+        cells(s, room.base)
+        index(layout, layout.views[t], room.base, room.now)
+        at = place(layout, t, room.base)
         n = legal(s, room.moves)
         for k in range(n):
-            value = weigh(layout, weights, room, kind, squashes, gamma, t, at, room.moves[k])[0]
+            value = weigh(layout, weights, room, kind, squashes, gamma, t, at, room.moves[k], False)[0]
             values[k] = middle + half * value
         return n
 
@@ -363,15 +382,15 @@ def judge(game: Game) -> Function:
 
 def explain(game: Game) -> Function:
     """What each feature adds to the value of one move, before tanh; false for a move that ends the game."""
-    turn, look, weigh = game.turn, _make_look(game), _make_weigh(game)
-    index, _ = _make_index(game)
+    turn, cells, weigh, place = game.turn, game.cells, _make_weigh(game), _make_place(game)
 
     def kernel(layout: Any, weights: Any, room: Any, kind: int, move: int, parts: Any) -> bool:
         s = room.states[0]
         t = turn(s)
-        at = look(layout, s, t, room.raw, room.base)
-        index(layout, room.base, room.now)
-        _, at, _, over = weigh(layout, weights, room, kind, 0, 1.0, t, at, move)
+        cells(s, room.base)
+        index(layout, layout.views[t], room.base, room.now)
+        start = place(layout, t, room.base)
+        _, at, _, over = weigh(layout, weights, room, kind, 0, 1.0, t, start, move, True)
         if not over:
             for f in range(parts.shape[0]):
                 parts[f] = weights[at + room.tried[f]]
@@ -380,4 +399,4 @@ def explain(game: Game) -> Function:
     return kernel
 
 
-__all__ = ["Layout", "Room", "Rule", "episodes", "explain", "judge", "make_room"]
+__all__ = ["Layout", "Room", "Rule", "episodes", "explain", "judge", "make_room", "scale"]

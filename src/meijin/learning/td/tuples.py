@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from meijin.core.errors import BadParameter, suggest
 from meijin.core.game import Game
-from meijin.core.symmetry import Permutation
 from meijin.learning.td.config import TuplesConfig
 
 ENTRIES = 20_000  # of a table whose length is not given: nine cells of three values
@@ -24,17 +23,20 @@ Tuples = tuple[tuple[int, ...], ...]
 class Layout(NamedTuple):
     """How a position becomes weights. A feature is one tuple seen through one symmetry of the game.
 
-    The index of feature f is `first[f]` and, for each entry e of each cell, `codes[e, value of the cell]`.
+    An item is one cell of a feature. The index of a feature is where its table begins and, for each of its items, what
+    the value of the item's cell adds. A view is a way to see the board: one for all seats, or one for each if they
+    share a network.
     """
 
     first: Any  # int64 [feature]: where its table begins
-    begins: Any  # int32 [cell + 1]: the entries of each cell
-    features: Any  # int32 [entry]: which feature it belongs to
-    codes: Any  # int32 [entry, value]: what it adds to the index
-    seen_cells: Any  # int32 [seat, cell]: where a seat sees the cell
-    seen_values: Any  # int32 [seat, value]: as what it sees the value
-    seen_moves: Any  # int32 [seat, move]: as what it sees the move
-    blocks: Any  # int64 [feature, move]: what the move adds to the index; [feature, 0] if tables know no moves
+    spans: Any  # int32 [feature + 1]: its items
+    where: Any  # int32 [view, item]: its cell
+    adds: Any  # int32 [view, item, value]: what it adds to the index
+    begins: Any  # int32 [view, cell + 1]: the entries of each cell; they are the items again, sorted by cell
+    features: Any  # int32 [view, entry]: its feature
+    codes: Any  # int32 [view, entry, value]: what it adds to the index
+    blocks: Any  # int64 [view, feature, move]: what the move adds to the index; no moves if tables know none
+    views: Any  # int64 [seat]: its view
     networks: Any  # int64 [seat]: where its network begins
     stages: Any  # int32 [stage - 1]: the least value of a cell with which it begins
     stage_size: int  # weights of one stage
@@ -42,40 +44,44 @@ class Layout(NamedTuple):
 
 def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tuple[Layout, int]:
     """The layout of a network and how many weights it has. `moves`: every move has tables of its own."""
-    cells, values = len(game.board.cells), len(game.pieces)
+    cells = len(game.board.cells)
     code = _codes(game, config.values)
     symmetries = [s for s in game.symmetries if not s.swaps][: config.symmetries or None]
-    by_cell: list[list[tuple[int, NDArray[np.int32]]]] = [[] for _ in range(cells)]
-    first, size, feature = [], 0, 0
-    for places in tuples:
-        strides = np.cumprod([1, *(code[c].max() + 1 for c in places)])
-        for symmetry in symmetries:
-            came_from = np.argsort(symmetry.cells)  # of the image
-            for cell, stride in zip(places, strides[:-1], strict=True):
-                seen = (stride * code[cell][list(symmetry.values)]).astype(np.int32)
-                by_cell[came_from[cell]].append((feature, seen))
-            first.append(size)
-            feature += 1
-        size += int(strides[-1])
-    flat = [entry for entries in by_cell for entry in entries]
-    blocks = np.zeros((feature, 0), np.int64)
-    if moves:
-        per_symmetry = np.array([symmetry.moves for symmetry in symmetries], np.int64) * size
-        blocks = np.tile(per_symmetry, (len(tuples), 1))
-        size *= game.num_moves
-    seen_cells, seen_values = _seen(game, config.share)
-    networks = np.arange(game.seats, dtype=np.int64) * (0 if config.share else size)
+    sizes = [math.prod(int(code[c].max()) + 1 for c in places) for places in tuples]
+    first = np.repeat(np.cumsum([0, *sizes[:-1]]), len(symmetries))
+    size = sum(sizes)
+    owner = np.repeat(np.arange(len(first)), np.repeat([len(places) for places in tuples], len(symmetries)))
+    where, adds, begins, features, codes, blocks = [], [], [], [], [], []
+    for seen_cells, seen_values, seen_moves in _views(game, config.share):
+        at, add = [], []
+        for places in tuples:
+            strides = np.cumprod([1, *(code[c].max() + 1 for c in places)])[:-1]
+            for symmetry in symmetries:
+                came_from = np.argsort(np.array(symmetry.cells)[seen_cells])  # of what the symmetry shows
+                at += [came_from[c] for c in places]
+                add += [n * code[c][np.array(symmetry.values)[seen_values]] for c, n in zip(places, strides, strict=True)]
+        order = np.argsort(at, kind="stable")
+        where.append(at)
+        adds.append(add)
+        begins.append(np.searchsorted(np.array(at)[order], np.arange(cells + 1)))
+        features.append(owner[order])
+        codes.append(np.array(add)[order])
+        images = [np.array(s.moves)[seen_moves] * size for s in symmetries] if moves else np.zeros((len(symmetries), 0))
+        blocks.append(np.tile(np.array(images), (len(tuples), 1)))
+    size *= game.num_moves if moves else 1
+    seats = np.arange(game.seats, dtype=np.int64)
     stage_size = size * (1 if config.share else game.seats)
     found = Layout(
-        first=np.array(first, np.int64),
-        begins=np.cumsum([0, *map(len, by_cell)]).astype(np.int32),
-        features=np.array([f for f, _ in flat], np.int32),
-        codes=np.array([seen for _, seen in flat], np.int32).reshape(-1, values),
-        seen_cells=seen_cells,
-        seen_values=seen_values,
-        seen_moves=_seen_moves(game, config.share),
-        blocks=blocks,
-        networks=networks,
+        first=first.astype(np.int64),
+        spans=np.searchsorted(owner, np.arange(len(first) + 1)).astype(np.int32),
+        where=np.array(where, np.int32),
+        adds=np.array(adds, np.int32),
+        begins=np.array(begins, np.int32),
+        features=np.array(features, np.int32),
+        codes=np.array(codes, np.int32),
+        blocks=np.array(blocks, np.int64),
+        views=seats if config.share else 0 * seats,
+        networks=0 * seats if config.share else size * seats,
         stages=np.array(config.stages, np.int32),
         stage_size=stage_size,
     )
@@ -141,18 +147,10 @@ def _codes(game: Game, most: int) -> NDArray[np.int64]:
     return found
 
 
-def _seen(game: Game, share: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Where and as what each seat sees a cell: as it is, unless seats share a network."""
-    cells: Permutation = tuple(range(len(game.board.cells)))
-    values = tuple(range(len(game.pieces)))
-    places, pieces = [cells] * game.seats, [values] * game.seats
-    if share:
-        places = list(game.turned or places)
-        pieces[1] = game.exchanged[1]
-    return np.array(places, np.int32), np.array(pieces, np.int32)
-
-
-def _seen_moves(game: Game, share: bool) -> NDArray[np.int32]:
-    if share and game.views is not None:
-        return game.views
-    return np.tile(np.arange(game.num_moves, dtype=np.int32), (game.seats, 1))
+def _views(game: Game, share: bool) -> list[list[NDArray[np.int64]]]:
+    """Where a cell, as what a value and as what a move is seen: as they are, and by a second seat that shares."""
+    same = [np.arange(n) for n in (len(game.board.cells), len(game.pieces), game.num_moves)]
+    if not share:
+        return [same]
+    moves = same[2] if game.views is None else game.views[1].astype(np.int64)
+    return [same, [np.array(game.turned[1]) if game.turned else same[0], np.array(game.exchanged[1]), moves]]
