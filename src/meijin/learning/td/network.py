@@ -22,7 +22,7 @@ from meijin.learning.checkpoint import Checkpoint
 from meijin.learning.files import find
 from meijin.learning.td import kernels
 from meijin.learning.td.config import TdConfig, TuplesConfig
-from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout
+from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout, table_sizes
 
 KIND = "td"
 KINDS = {"td": kernels.TD, "sarsa": kernels.SARSA, "q": kernels.Q}
@@ -47,6 +47,8 @@ class Network:
         tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
         made, size = layout(game, config.tuples, tuples, config.learn != "td")
         _check_memory(size, 1 if config.coherence == "none" else 3)
+        if (entries := max(table_sizes(game, config.tuples, tuples))) >= 2**31:
+            raise BadParameter(f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples")
         squashes = config.squashes(game)
         weights = np.full(size, _initial(game, config.tuples.initial, squashes) / len(made.first), np.float32)
         return cls(game, config.learn, squashes, config.gamma, config.tuples, tuples, made, weights)

@@ -47,7 +47,7 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
     cells = len(game.board.cells)
     code = _codes(game, config.values)
     symmetries = [s for s in game.symmetries if not s.swaps][: config.symmetries or None]
-    sizes = [math.prod(int(code[c].max()) + 1 for c in places) for places in tuples]
+    sizes = table_sizes(game, config, tuples)
     first = np.repeat(np.cumsum([0, *sizes[:-1]]), len(symmetries))
     size = sum(sizes)
     owner = np.repeat(np.arange(len(first)), np.repeat([len(places) for places in tuples], len(symmetries)))
@@ -86,6 +86,12 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
         stage_size=stage_size,
     )
     return found, stage_size * (1 + len(config.stages))
+
+
+def table_sizes(game: Game, config: TuplesConfig, tuples: Tuples) -> list[int]:
+    """The number of entries of each tuple's table."""
+    values = [int(n) + 1 for n in _codes(game, config.values).max(axis=1)]
+    return [math.prod(values[c] for c in places) for places in tuples]
 
 
 def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tuples:
