@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ pytest.importorskip("safetensors")
 
 from commands import good, run
 from meijin import build, make, training
+from meijin.agents.check import check_agent
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
@@ -134,7 +135,7 @@ def test_a_saved_network_is_the_same_network(tmp_path: Path) -> None:
 # ---- learning ----
 
 
-@lru_cache(maxsize=None)
+@cache
 def solved(cells: tuple[int, ...], turn: int) -> float:
     """What the seat to move at tic-tac-toe can get."""
     state = State.set_up(make(GAME), cells, turn)
@@ -190,7 +191,7 @@ def test_tic_tac_toe_is_learned_perfectly(tmp_path: Path, changes: dict[str, Any
 def test_2048_on_four_cells_is_played_as_well_as_possible(tmp_path: Path) -> None:
     game = make("2048(size=2)")
 
-    @lru_cache(maxsize=None)
+    @cache
     def best(cells: tuple[int, ...], turn: int) -> float:
         """What is still to be scored."""
         state = State.set_up(game, cells, turn)
@@ -236,6 +237,7 @@ def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
     state = State(game).play_line("a1 b1 a2 b2")  # X wins with a3
     for text in ('td("{}")', 'nply(td("{}"), depth=2)', 'mcts_wrap(td("{}"), simulations=50)'):
         assert build(text.format(tmp_path / "run"), game).analyse(state).moves[0].move.name == "a3"
+    check_agent(f'td("{tmp_path / "run"}")', game)
     opening = build(f'td("{tmp_path / "run"}")', game).analyse(State(game))
     assert opening.note.startswith(f"for {opening.moves[0].move}: a3 b3 c3 a2 ")  # its only tuple is the board
 

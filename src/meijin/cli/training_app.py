@@ -14,7 +14,10 @@ champions = typer.Typer(no_args_is_help=True, help="The trained nets that come w
 
 def train(
     game: GameName,
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="zero (AlphaZero), classic (two small nets), or td, sarsa, q (tables).")],
+    method: Annotated[
+        str,
+        typer.Argument(metavar="METHOD", help="zero (AlphaZero), classic (two small nets), or td, sarsa, q (tables)."),
+    ],
     preset: Annotated[
         str | None,
         typer.Option("--preset", metavar="NAME", help="quick (two CPU cores), strong (a GPU) or tiny (a trial)."),

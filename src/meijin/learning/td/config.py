@@ -98,5 +98,3 @@ class TdConfig(RunConfig):
         if self.trace == 0.0:
             return 1
         return self.horizon if self.trace == 1.0 else min(self.horizon, 1 + int(math.log(0.01) / math.log(self.trace)))
-
-

@@ -16,7 +16,6 @@ from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.tuples import Layout
 
 TD, SARSA, Q = range(3)
 NONE, ID, EXP = range(3)  # kinds of temporal coherence
@@ -365,7 +364,7 @@ def judge(game: Game) -> Function:
     turn, legal, cells, weigh, place = game.turn, game.legal, game.cells, _make_weigh(game), _make_place(game)
     middle, half = scale(game)
 
-    def kernel(layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> int:
+    def kernel(layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> Any:
         s = room.states[0]
         t = turn(s)
         cells(s, room.base)
@@ -397,6 +396,3 @@ def explain(game: Game) -> Function:
         return not over
 
     return kernel
-
-
-__all__ = ["Layout", "Room", "Rule", "episodes", "explain", "judge", "make_room", "scale"]

@@ -48,7 +48,9 @@ class Network:
         made, size = layout(game, config.tuples, tuples, config.learn != "td")
         _check_memory(size, 1 if config.coherence == "none" else 3)
         if (entries := max(table_sizes(game, config.tuples, tuples))) >= 2**31:
-            raise BadParameter(f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples")
+            raise BadParameter(
+                f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples"
+            )
         squashes = config.squashes(game)
         weights = np.full(size, _initial(game, config.tuples.initial, squashes) / len(made.first), np.float32)
         return cls(game, config.learn, squashes, config.gamma, config.tuples, tuples, made, weights)
@@ -110,7 +112,14 @@ class Network:
             if weights.shape != (size,):
                 raise ValueError(f"{len(weights)} weights instead of {size}")
             net = cls(
-                found.game, about["learn"], bool(about["squashes"]), float(about["gamma"]), config, tuples, made, weights
+                found.game,
+                about["learn"],
+                bool(about["squashes"]),
+                float(about["gamma"]),
+                config,
+                tuples,
+                made,
+                weights,
             )
         except (KeyError, ValueError, TypeError, BadParameter) as error:
             raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
@@ -140,6 +149,6 @@ def _check_memory(weights: int, numbers: int) -> None:
         there = 2**34
     if needed > 0.8 * there:
         raise BadParameter(
-            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and this machine has {there / 2**30:,.1f} GiB; "
-            "use shorter or fewer tuples, fewer values or stages"
+            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and this machine has {there / 2**30:,.1f} "
+            "GiB; use shorter or fewer tuples, fewer values or stages"
         )

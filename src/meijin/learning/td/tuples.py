@@ -59,7 +59,9 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
             for symmetry in symmetries:
                 came_from = np.argsort(np.array(symmetry.cells)[seen_cells])  # of what the symmetry shows
                 at += [came_from[c] for c in places]
-                add += [n * code[c][np.array(symmetry.values)[seen_values]] for c, n in zip(places, strides, strict=True)]
+                add += [
+                    n * code[c][np.array(symmetry.values)[seen_values]] for c, n in zip(places, strides, strict=True)
+                ]
         order = np.argsort(at, kind="stable")
         where.append(at)
         adds.append(add)
@@ -134,9 +136,7 @@ def _named(game: Game, names: str) -> tuple[int, ...]:
     words = names.split()
     for word in words:
         if word not in numbers:
-            raise BadParameter(
-                f"tuples.cells: {game} has no cell '{word}' (in '{names}'){suggest(word, numbers)}"
-            )
+            raise BadParameter(f"tuples.cells: {game} has no cell '{word}' (in '{names}'){suggest(word, numbers)}")
     if not words or len(set(words)) < len(words):
         raise BadParameter(f"tuples.cells: '{names}' must name one or more different cells")
     return tuple(numbers[word] for word in words)
