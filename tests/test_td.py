@@ -112,7 +112,7 @@ def test_seats_that_share_a_network_see_each_other_exchanged() -> None:
     layout = drawn(make(GAME), 2, tuples__share=True).layout
     assert layout.networks.tolist() == [0, 0]
     assert layout.views.tolist() == [0, 1]
-    assert (layout.adds[1][:, [0, 2, 1]] == layout.adds[0]).all()  # O for X
+    assert (layout.codes[1][:, [0, 2, 1]] == layout.codes[0]).all()  # O for X
 
 
 def test_the_parts_of_a_value_add_up_to_it() -> None:

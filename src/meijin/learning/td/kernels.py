@@ -50,6 +50,7 @@ class Room(NamedTuple):
     next: Any  # int32 [cell]: and after it
     now: Any  # int64 [feature]: indices before a move
     tried: Any  # int64 [feature]: and after it
+    best: Any  # int64 [feature]: after the best move so far, from the beginning of all weights
     known: Any  # float64 [2]: 1 and the sum of the weights before a move, once somebody needed it
     past: Any  # int64 [seat, reach, feature]: the weights of positions that an error reaches
     slopes: Any  # float64 [seat, reach]: of the output there
@@ -71,6 +72,7 @@ def make_room(game: Game, features: int, reach: int, rng: NDArray[np.uint64]) ->
         next=np.zeros(cells, np.int32),
         now=np.zeros(features, np.int64),
         tried=np.zeros(features, np.int64),
+        best=np.zeros(features, np.int64),
         known=np.zeros(2),
         past=np.zeros((seats, reach, features), np.int64),
         slopes=np.zeros((seats, reach)),
@@ -114,10 +116,11 @@ def _make_place(game: Game) -> Function:
 def index(layout: Any, view: int, values: Any, out: Any) -> None:
     """The indices of a position."""
     for f in range(out.shape[0]):
-        i = layout.first[f]
-        for k in range(layout.spans[f], layout.spans[f + 1]):
-            i += layout.adds[view, k, values[layout.where[view, k]]]
-        out[f] = i
+        out[f] = layout.first[f]
+    for c in range(values.shape[0]):
+        v = values[c]
+        for e in range(layout.begins[view, c], layout.begins[view, c + 1]):
+            out[layout.features[view, e]] += layout.codes[view, e, v]
 
 
 @inlined
@@ -152,13 +155,13 @@ def _make_weigh(game: Game) -> Function:
 
     @inlined
     def weigh(
-        layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, seat: int, at: int, move: int,
-        keep: bool,
-    ) -> Any:  # fmt: skip
-        """(value, where the weights begin, score so far, whether the game ends).
+        layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, seat: int, at: int, move: int
+    ) -> Any:
+        """(value, where the weights begin, score so far, whether the game ends, the only cell that changed).
 
-        `room.now` and `room.base` are of the position before the move; with `keep`, `room.tried` has the indices
-        afterwards. Values are final scores: in a game without bounds, those so far and what is yet to come.
+        `room.now` and `room.base` are of the position before the move. The indices afterwards are in `room.tried`,
+        unless there is such a cell: then only what differs is looked up; else it is -1. Values are final scores: in a
+        game without bounds, those so far and what is yet to come.
         """
         view = layout.views[seat]
         so_far = 0.0
@@ -169,7 +172,7 @@ def _make_weigh(game: Game) -> Function:
                 score(room.states[0], room.scores)
                 so_far = room.scores[seat]
             x = total(weights, room.tried, at)
-            return so_far + gamma * (math.tanh(x) if squashes else x), at, so_far, False
+            return so_far + gamma * (math.tanh(x) if squashes else x), at, so_far, False, -1
         copy(room.states[1:2], room.states[0:1])
         after = room.states[1]
         play(after, move)
@@ -178,7 +181,7 @@ def _make_weigh(game: Game) -> Function:
             score(after, room.scores)
             so_far = (room.scores[seat] - middle) / half
         if over:
-            return so_far, at, so_far, True
+            return so_far, at, so_far, True, -1
         cells(after, room.next)
         changed, cell = 0, 0
         for c in range(count):
@@ -186,8 +189,7 @@ def _make_weigh(game: Game) -> Function:
                 changed += 1
                 cell = c
         then = place(layout, seat, room.next)
-        if changed == 1 and then == at and not keep:
-            # Only the features that see this cell differ.
+        if changed == 1 and then == at:
             if room.known[0] == 0.0:
                 room.known[0], room.known[1] = 1.0, total(weights, room.now, at)
             x = room.known[1]
@@ -196,17 +198,15 @@ def _make_weigh(game: Game) -> Function:
                 i = at + room.now[layout.features[view, e]]
                 x += weights[i + layout.codes[view, e, v] - layout.codes[view, e, u]] - weights[i]
         else:
-            if 4 * changed < count:
-                for f in range(room.now.shape[0]):
-                    room.tried[f] = room.now[f]
-                for c in range(count):
-                    if room.next[c] != room.base[c]:
-                        shift(layout, view, c, room.base[c], room.next[c], room.tried)
-            else:
-                index(layout, view, room.next, room.tried)
+            cell = -1
+            for f in range(room.now.shape[0]):
+                room.tried[f] = room.now[f]
+            for c in range(count):
+                if room.next[c] != room.base[c]:
+                    shift(layout, view, c, room.base[c], room.next[c], room.tried)
             x = total(weights, room.tried, then)
         value = gamma * (math.tanh(x) if squashes else x)
-        return (value if bounded else so_far + value), then, so_far, False
+        return (value if bounded else so_far + value), then, so_far, False, cell
 
     return weigh
 
@@ -301,26 +301,28 @@ def episodes(game: Game) -> Function:
                     drawn = below(rng, n)
                     if rule.kind != Q:  # which needs the best value all the same
                         first, end = drawn, drawn + 1
-                # ---- choose; in a last round, look at the chosen move again ----
-                best, chosen, ties = -math.inf, first, 0
-                at, so_far, over = 0, 0.0, False
-                for k in range(first, end + rule.learns):
-                    keep = k == end
-                    if keep and drawn >= 0:
-                        chosen = drawn
-                    value, at, so_far, over = weigh(
-                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start,
-                        moves[chosen if keep else k], keep,
-                    )  # fmt: skip
-                    if keep:
-                        break
-                    if value > best:
-                        best, chosen, ties = value, k, 1
-                    elif value == best:
-                        ties += 1
-                        if below(rng, ties) == 0:
-                            chosen = k
-                move = moves[chosen]
+                # ---- choose ----
+                best, move, ties = -math.inf, moves[first], 0
+                so_far, over = 0.0, False
+                for k in range(first, end):
+                    value, at, score_then, ends, cell = weigh(
+                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start, moves[k]
+                    )
+                    if value < best:
+                        continue
+                    ties = ties + 1 if value == best else 1
+                    if ties > 1 and below(rng, ties) > 0:
+                        continue
+                    best, move, so_far, over = value, moves[k], score_then, ends
+                    if not ends:
+                        for f in range(features):
+                            room.best[f] = at + (room.tried[f] if cell < 0 else room.now[f])
+                        if cell >= 0:
+                            shift(layout, view, cell, room.base[cell], room.next[cell], room.best)
+                if random and rule.kind == Q:
+                    move = moves[drawn]
+                    for f in range(features):
+                        room.best[f] = start + room.now[f] + layout.blocks[view, f, move]
                 # ---- learn ----
                 if rule.learns:
                     if rule.kind == TD and not rule.learn_random and (random or room.spoilt[t] != 0):
@@ -338,7 +340,7 @@ def episodes(game: Game) -> Function:
                     else:
                         slot = room.count[t] % reach
                         for f in range(features):
-                            room.past[t, slot, f] = at + room.tried[f]
+                            room.past[t, slot, f] = room.best[f]
                         room.slopes[t, slot] = 1.0
                         room.count[t] += 1
                         room.earlier[t] = 0.0 if bounded else so_far
@@ -372,7 +374,7 @@ def judge(game: Game) -> Function:
         at = place(layout, t, room.base)
         n = legal(s, room.moves)
         for k in range(n):
-            value = weigh(layout, weights, room, kind, squashes, gamma, t, at, room.moves[k], False)[0]
+            value = weigh(layout, weights, room, kind, squashes, gamma, t, at, room.moves[k])[0]
             values[k] = middle + half * value
         return n
 
@@ -389,10 +391,13 @@ def explain(game: Game) -> Function:
         cells(s, room.base)
         index(layout, layout.views[t], room.base, room.now)
         start = place(layout, t, room.base)
-        _, at, _, over = weigh(layout, weights, room, kind, 0, 1.0, t, start, move, True)
-        if not over:
-            for f in range(parts.shape[0]):
-                parts[f] = weights[at + room.tried[f]]
-        return not over
+        _, at, _, over, cell = weigh(layout, weights, room, kind, 0, 1.0, t, start, move)
+        if over:
+            return False
+        if cell >= 0:
+            index(layout, layout.views[t], room.next, room.tried)
+        for f in range(parts.shape[0]):
+            parts[f] = weights[at + room.tried[f]]
+        return True
 
     return kernel

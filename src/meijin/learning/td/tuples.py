@@ -23,16 +23,13 @@ Tuples = tuple[tuple[int, ...], ...]
 class Layout(NamedTuple):
     """How a position becomes weights. A feature is one tuple seen through one symmetry of the game.
 
-    An item is one cell of a feature. The index of a feature is where its table begins and, for each of its items, what
-    the value of the item's cell adds. A view is a way to see the board: one for all seats, or one for each if they
-    share a network.
+    An entry is one cell of a feature. The index of a feature is where its table begins and, for each of its entries,
+    what the value of that cell adds. A view is a way to see the board: one for all seats, or one for each if they share
+    a network.
     """
 
     first: Any  # int64 [feature]: where its table begins
-    spans: Any  # int32 [feature + 1]: its items
-    where: Any  # int32 [view, item]: its cell
-    adds: Any  # int32 [view, item, value]: what it adds to the index
-    begins: Any  # int32 [view, cell + 1]: the entries of each cell; they are the items again, sorted by cell
+    begins: Any  # int32 [view, cell + 1]: the entries of each cell
     features: Any  # int32 [view, entry]: its feature
     codes: Any  # int32 [view, entry, value]: what it adds to the index
     blocks: Any  # int64 [view, feature, move]: what the move adds to the index; no moves if tables know none
@@ -51,7 +48,7 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
     first = np.repeat(np.cumsum([0, *sizes[:-1]]), len(symmetries))
     size = sum(sizes)
     owner = np.repeat(np.arange(len(first)), np.repeat([len(places) for places in tuples], len(symmetries)))
-    where, adds, begins, features, codes, blocks = [], [], [], [], [], []
+    begins, features, codes, blocks = [], [], [], []
     for seen_cells, seen_values, seen_moves in _views(game, config.share):
         at, add = [], []
         for places in tuples:
@@ -63,8 +60,6 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
                     n * code[c][np.array(symmetry.values)[seen_values]] for c, n in zip(places, strides, strict=True)
                 ]
         order = np.argsort(at, kind="stable")
-        where.append(at)
-        adds.append(add)
         begins.append(np.searchsorted(np.array(at)[order], np.arange(cells + 1)))
         features.append(owner[order])
         codes.append(np.array(add)[order])
@@ -75,9 +70,6 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
     stage_size = size * (1 if config.share else game.seats)
     found = Layout(
         first=first.astype(np.int64),
-        spans=np.searchsorted(owner, np.arange(len(first) + 1)).astype(np.int32),
-        where=np.array(where, np.int32),
-        adds=np.array(adds, np.int32),
         begins=np.array(begins, np.int32),
         features=np.array(features, np.int32),
         codes=np.array(codes, np.int32),
