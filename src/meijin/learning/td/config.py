@@ -72,6 +72,12 @@ class TdConfig(RunConfig):
             return f"output=tanh: the scores of {game} have no bounds; use linear"
         if self.tuples.share and game.seats != 2:
             return f"tuples.share=true: {game} has {game.seats} seats, not two"
+        from meijin.learning.td.network import plan  # which needs this module
+
+        try:
+            plan(game, self)
+        except BadParameter as error:
+            return str(error)
         return None
 
     def __post_init__(self) -> None:

@@ -43,17 +43,10 @@ class Network:
 
     @classmethod
     def fresh(cls, game: Game, config: TdConfig) -> Network:
-        """The network before training; an error says so if it does not fit into memory."""
-        tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
-        made, size = layout(game, config.tuples, tuples, config.learn != "td")
-        _check_memory(size, 1 if config.coherence == "none" else 3)
-        if (entries := max(table_sizes(game, config.tuples, tuples))) >= 2**31:
-            raise BadParameter(
-                f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples"
-            )
-        squashes = config.squashes(game)
-        weights = np.full(size, _initial(game, config.tuples.initial, squashes) / len(made.first), np.float32)
-        return cls(game, config.learn, squashes, config.gamma, config.tuples, tuples, made, weights)
+        """The network before training."""
+        tuples, made, size, initial = plan(game, config)
+        weights = np.full(size, initial / len(made.first), np.float32)
+        return cls(game, config.learn, config.squashes(game), config.gamma, config.tuples, tuples, made, weights)
 
     @property
     def features(self) -> int:
@@ -124,6 +117,16 @@ class Network:
         except (KeyError, ValueError, TypeError, BadParameter) as error:
             raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
         return Checkpoint(found.path, found.kind, found.game, net, found.facts, found.extra)
+
+
+def plan(game: Game, config: TdConfig) -> tuple[Tuples, Layout, int, float]:
+    """The tuples, their layout, the number of weights and what they add up to; raise if that cannot be made."""
+    tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
+    made, size = layout(game, config.tuples, tuples, config.learn != "td")
+    _check_memory(size, 1 if config.coherence == "none" else 3)
+    if (entries := max(table_sizes(game, config.tuples, tuples))) >= 2**31:
+        raise BadParameter(f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples")
+    return tuples, made, size, _initial(game, config.tuples.initial, config.squashes(game))
 
 
 def _initial(game: Game, value: float | None, squashes: bool) -> float:
