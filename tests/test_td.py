@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from functools import cache
@@ -238,7 +239,12 @@ def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
     for text in ('td("{}")', 'nply(td("{}"), depth=2)', 'mcts_wrap(td("{}"), simulations=50)'):
         assert build(text.format(tmp_path / "run"), game).analyse(state).moves[0].move.name == "a3"
     check_agent(f'td("{tmp_path / "run"}")', game)
-    opening = build(f'td("{tmp_path / "run"}")', game).analyse(State(game))
+    agent = build(f'td("{tmp_path / "run"}")', game)
+    opening = agent.analyse(State(game))
+    assert math.tanh(sum(part for _, part in agent.reasons(State(game), opening.best))) == pytest.approx(
+        opening.moves[0].value[0],
+        abs=1e-5,  # type: ignore[index]
+    )
     assert opening.note.startswith(f"for {opening.moves[0].move}: a3 b3 c3 a2 ")  # its only tuple is the board
 
 
@@ -246,8 +252,15 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     for method in ("td", "sarsa", "q"):
         said = good("train", GAME, method, "--iterations=1", "--set=games=200", "--set=length.evaluate=0")
-        assert f'td("runs/tic_tac_toe-{method}")' in said
-    assert "a1" in good("inspect", GAME, "--agent", 'td("runs/tic_tac_toe-td")')
+        assert f'{method}("runs/tic_tac_toe-{method}")' in said
+    said = good("inspect", GAME, "--agent", 'td("runs/tic_tac_toe-td")')
+    assert "a3 b3 c3 a2 b2 c2 a1 b1 c1" in said and "sum" in said
+    told = json.loads(good("inspect", GAME, "--agent", 'q("runs/tic_tac_toe-q")', "--json"))
+    assert set(told["reasons"]) == {move.name for move in make(GAME).moves}
+    said = good("td", "show", "runs/tic_tac_toe-td")
+    assert "1 tuple, seen in 8" in said and "200 games" in said
+    assert said.count("#") == 9  # the only tuple is the board
+    assert json.loads(good("td", "show", "runs/tic_tac_toe-sarsa", "--json"))["learn"] == "sarsa"
     assert "not an option of sarsa" in run("train", GAME, "sarsa", "--warm", "random").stderr
 
 
@@ -280,5 +293,7 @@ def test_other_devices_and_checkpoints_are_refused(tmp_path: Path) -> None:
     path = net.save(tmp_path / "net.safetensors")
     with pytest.raises(BadParameter, match="the network was trained for tic_tac_toe"):
         build(f'td("{path}")', make("connect_four"))
+    with pytest.raises(BadParameter, match=r"was trained by td, not by sarsa; play it with td\("):
+        build(f'sarsa("{path}")', make(GAME))
     with pytest.raises(MeijinError, match="holds a net of kind 'td'"):
         build(f'zero("{path}")', make(GAME))

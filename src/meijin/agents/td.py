@@ -1,30 +1,45 @@
-"""`td("runs/x")`: the values that an n-tuple network learned by TD(lambda), SARSA or Q-learning."""
+"""`td("runs/x")`, `sarsa("runs/x")` and `q("runs/x")`: the values that a network learned from its own games."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import ClassVar
 
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
+from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
-from meijin.learning.td.network import Network
+from meijin.learning import files
+from meijin.learning.td.network import KIND, Network
 
 Values = tuple[float, ...]
 
 
-class Td(Agent):
-    """Plays the move that an n-tuple network values most. `path`: a run's directory or a checkpoint.
+#: Kinds of checkpoints -> the agents that play them.
+PLAYERS = {"zero": "zero", "classic-policy": "policy", "classic-value": "value"}
 
-    Around it, `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead. `inspect` names the
-    tuple that speaks most for the best move and the one that speaks most against it.
+
+class Td(Agent):
+    """Plays the move that a network trained by TD(lambda) values most. `path`: a run's directory or a checkpoint.
+
+    Around it, `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead. `inspect` shows what
+    each tuple adds to the values of the best moves.
     """
 
     deterministic = True
+    learn: ClassVar[str] = "td"
 
     def __init__(self, path: str):
+        if (kind := files.kind(path)) not in ("", KIND):
+            raise BadParameter(f"'{path}' holds a net of kind '{kind}'; play it with {PLAYERS.get(kind, kind)}(...)")
         self.network = Network.load(path).net
+        if self.network.learn != self.learn:
+            right = f'{self.network.learn}("{path}")'
+            raise BadParameter(
+                f"'{path}' was trained by {self.network.learn}, not by {self.learn}; play it with {right}"
+            )
 
     def unfit(self, game: Game) -> str | None:
         mine = self.network.game
@@ -57,11 +72,25 @@ class Td(Agent):
         rest = middle - (value - middle) / (game.seats - 1)
         return tuple(value if seat == state.turn else rest for seat in range(game.seats))
 
+    def reasons(self, state: State, move: Move) -> list[tuple[str, float]]:
+        return self.network.reasons(state, move)
+
     def _why(self, state: State, move: Move) -> str:
-        parts = self.network.parts(state, move)
-        if parts is None:
+        reasons = self.reasons(state, move)
+        if not reasons:
             return f"{move} ends the game"
-        names = [" ".join(state.game.board.cells[c].name for c in places) for places in self.network.tuples]
-        best, worst = int(parts.argmax()), int(parts.argmin())
-        said = f"for {move}: {names[best]} ({parts[best]:+.3g})"
-        return said if best == worst else f"{said}; against it: {names[worst]} ({parts[worst]:+.3g})"
+        (best, most), (worst, least) = (pick(reasons, key=lambda reason: reason[1]) for pick in (max, min))
+        said = f"for {move}: {best} ({most:+.3g})"
+        return said if best == worst else f"{said}; against it: {worst} ({least:+.3g})"
+
+
+class Sarsa(Td):
+    """Plays the move that a network trained by SARSA values most. `path`: a run's directory or a checkpoint."""
+
+    learn = "sarsa"
+
+
+class Q(Td):
+    """Plays the move that a network trained by Q-learning values most. `path`: a run's directory or a checkpoint."""
+
+    learn = "q"

@@ -14,6 +14,7 @@ Workers = Annotated[
     int, typer.Option("--workers", metavar="N", min=1, help="Processes that train, one run each; by default 1.")
 ]
 
+tables = typer.Typer(no_args_is_help=True, help="Networks that td, sarsa and q have trained.")
 champions = typer.Typer(no_args_is_help=True, help="The trained nets that come with Meijin, and your own.")
 
 
@@ -162,3 +163,16 @@ def champion_make(
     from meijin.cli import champion as command
 
     command.make(run, out, name, measure or [], simulations, workers, note, load or [])
+
+
+@tables.command("show")
+def td_show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory, or one of its checkpoints.")],
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="Tuples to draw; by default 12.")] = 12,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Draw the tuples of a network on the board, those with the largest weights first."""
+    from meijin.cli import td as command
+
+    command.show(run, most, load or [], json)

@@ -42,7 +42,7 @@ class TdRun(Run[TdConfig]):
         self._pace = 1.0  # games per slice and thread
 
     def expression(self, path: Path) -> str:
-        return f'td("{path}")'
+        return f'{self.config.learn}("{path}")'
 
     def _facts(self) -> Row:
         return {"games": self.iteration * self.config.games}

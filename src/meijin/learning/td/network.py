@@ -53,6 +53,21 @@ class Network:
         """How many weights add up to a value."""
         return len(self.layout.first)
 
+    @property
+    def symmetries(self) -> int:
+        """How many symmetries of the game share weights."""
+        return self.features // len(self.tuples)
+
+    @property
+    def entries(self) -> list[int]:
+        """The size of each tuple's table, for one seat, stage and move."""
+        return table_sizes(self.game, self.config, self.tuples)
+
+    def tables(self) -> list[NDArray[np.float32]]:
+        """The weights of each tuple, [seat, stage and move together, entry]."""
+        blocks = self.weights.reshape(-1, sum(self.entries))
+        return np.split(blocks, np.cumsum(self.entries)[:-1], axis=1)
+
     def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> kernels.Room:
         return kernels.make_room(self.game, self.features, reach, stream(seed, index))
 
@@ -75,6 +90,16 @@ class Network:
         known = self.game.kernel(kernels.explain)(self.layout, self.weights, room, *rule, out)
         return out.reshape(len(self.tuples), -1).sum(axis=1) if known else None
 
+    def reasons(self, state: State, move: int) -> list[tuple[str, float]]:
+        """What each tuple adds to the value of a move, by its cells; empty if the move ends the game."""
+        parts = self.parts(state, move)
+        return [] if parts is None else list(zip(self.tuple_names, map(float, parts), strict=True))
+
+    @property
+    def tuple_names(self) -> list[str]:
+        """The tuples, as names of cells."""
+        return [" ".join(self.game.board.cells[c].name for c in places) for places in self.tuples]
+
     def _at(self, state: State) -> kernels.Room:
         room = self.room()
         room.states[0] = state.record
@@ -83,12 +108,11 @@ class Network:
     # ---- files ----
 
     def save(self, path: Path, extra: Mapping[str, NDArray[Any]] | None = None, **facts: Any) -> Path:
-        names = [" ".join(self.game.board.cells[c].name for c in places) for places in self.tuples]
         about = {
             "learn": self.learn,
             "squashes": self.squashes,
             "gamma": self.gamma,
-            "tuples": asdict(self.config) | {"cells": names},
+            "tuples": asdict(self.config) | {"cells": self.tuple_names},
         }
         return checkpoint.write(path, KIND, self.game, about, {"weights": self.weights}, facts, extra)
 

@@ -1,0 +1,47 @@
+"""`meijin td show`: the tuples of a network, drawn on the board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.columns import Columns
+from rich.text import Text
+
+from meijin.cli.common import prepare
+from meijin.cli.console import out, print_json
+from meijin.cli.words import count
+from meijin.core.pieces import Piece
+from meijin.learning.td.network import Network
+
+PIECES = (Piece("."), Piece("#", fill="#2166ac"))  # other cells, and those of the tuple
+
+
+def show(run: Path, most: int, load: Sequence[Path], as_json: bool) -> None:
+    prepare(load)
+    found = Network.load(run)
+    net = found.net
+    sizes = [np.abs(weights).mean() for weights in net.tables()]
+    order = sorted(range(len(net.tuples)), key=lambda k: -sizes[k])
+    if as_json:
+        rows = [{"cells": net.tuple_names[k], "entries": net.entries[k], "mean_weight": float(sizes[k])} for k in order]
+        about = {"game": str(net.game), "learn": net.learn, "weights": len(net.weights), "symmetries": net.symmetries}
+        print_json({**about, "facts": found.facts, "tuples": rows})
+        return
+    console = out()
+    console.print(Text.assemble((str(net.game), "bold"), f"  {net.learn}  ", (str(found.path), "dim")))
+    console.print(
+        f"{count(len(net.tuples), 'tuple')}, seen in {net.symmetries} of the game's symmetries, {len(net.weights):,} weights; "
+        f"{found.facts.get('games', 0):,} games"
+    )
+    drawn = [_drawn(net, k, float(sizes[k])) for k in order[:most]]
+    console.print(Columns(drawn, padding=(1, 3), equal=False))
+    if len(order) > most:
+        console.print(Text(f"and {len(order) - most} more; --most {len(order)} draws all", "dim"))
+
+
+def _drawn(net: Network, number: int, size: float) -> Text:
+    values = [int(cell in net.tuples[number]) for cell in range(len(net.game.board.cells))]
+    head = f"tuple {number + 1}: {net.entries[number]:,} entries\nmean weight {size:.3g}\n"
+    return Text.assemble((head, "dim"), Text.from_ansi(net.game.board.text(values, PIECES, ansi=True)))
