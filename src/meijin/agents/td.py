@@ -94,3 +94,10 @@ class Q(Td):
     """Plays the move that a network trained by Q-learning values most. `path`: a run's directory or a checkpoint."""
 
     learn = "q"
+
+
+def player(path: str) -> Td:
+    """The agent that plays a run or checkpoint of any of the three learners."""
+    kinds = {kind.learn: kind for kind in (Td, Sarsa, Q)}
+    said = files.about(files.find(path)) or {}
+    return kinds.get(dict(said.get("net", {})).get("learn", ""), Td)(path)
