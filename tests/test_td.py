@@ -228,7 +228,7 @@ def test_a_run_repeats_and_resumes_exactly(tmp_path: Path) -> None:
     again = training.resume(tmp_path / "killed")
     again.go()
     assert (again.network.weights == whole.network.weights).all()  # type: ignore[attr-defined]
-    assert (again.coherent == whole.coherent).all()  # type: ignore[attr-defined]
+    assert (again.network.table == whole.network.table).all()  # type: ignore[attr-defined]
 
 
 def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:

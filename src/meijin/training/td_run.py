@@ -20,6 +20,7 @@ from meijin.learning.config import RunConfig
 from meijin.learning.td import kernels
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import KINDS, Network
+from meijin.learning.td.room import Room, Rule
 from meijin.training.run import Cut, Row, Run
 
 SLICE = 0.25  # seconds between two looks at the clock
@@ -35,10 +36,7 @@ class TdRun(Run[TdConfig]):
     def _build(self) -> None:
         if self.device != "cpu":
             raise BadParameter(f"device '{self.device}': td trains on the CPU")
-        config = self.config
-        self.network = Network.fresh(self.game, config)
-        size = len(self.network.weights) if config.coherence != "none" else 1
-        self.coherent = np.zeros((size, 2), np.float32)
+        self.network = Network.fresh(self.game, self.config)
         self._pace = 1.0  # games per slice and thread
 
     def expression(self, path: Path) -> str:
@@ -83,14 +81,14 @@ class TdRun(Run[TdConfig]):
         }
         return row | {f"score_seat{k}": float(totals[k] / done) for k in range(seats)}
 
-    def _play(self, room: kernels.Room, rule: kernels.Rule, games: int) -> int:
+    def _play(self, room: Room, rule: Rule, games: int) -> int:
         net = self.network
         kernel = self.game.kernel(kernels.episodes)
-        return int(kernel(net.layout, net.weights, self.coherent, room, rule, games))
+        return int(kernel(net.layout, net.table, room, rule, games))
 
-    def _rule(self, progress: float, learns: bool = True) -> kernels.Rule:
+    def _rule(self, progress: float, learns: bool = True) -> Rule:
         config, net = self.config, self.network
-        return kernels.Rule(
+        return Rule(
             kind=KINDS[config.learn],
             learns=int(learns),
             squashes=int(net.squashes),
@@ -120,15 +118,17 @@ class TdRun(Run[TdConfig]):
     # ---- files ----
 
     def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
-        extra = {"coherent": self.coherent} if whole and self.config.coherence != "none" else None
+        table = self.network.table
+        extra = {"coherent": np.ascontiguousarray(table[:, 1:])} if whole and table.shape[1] > 1 else None
         self.network.save(path, extra, **facts)
 
     def _load(self, path: Path) -> Mapping[str, Any]:
         kept = Network.load(path, self.game)
         if kept.net.tuples != self.network.tuples or len(kept.net.weights) != len(self.network.weights):
             raise BadParameter(f"{path} holds other tuples than this run; start another run")
-        self.network = kept.net
+        table = self.network.table
+        table[:, 0] = kept.net.weights
         found = kept.extra.get("coherent")
-        if found is not None and found.shape == self.coherent.shape:
-            self.coherent = np.array(found)
+        if found is not None and found.shape == table[:, 1:].shape:
+            table[:, 1:] = found
         return kept.facts

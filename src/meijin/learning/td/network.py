@@ -20,17 +20,21 @@ from meijin.core.state import State
 from meijin.learning import checkpoint
 from meijin.learning.checkpoint import Checkpoint
 from meijin.learning.files import find
-from meijin.learning.td import kernels
+from meijin.learning.td import kernels, room
 from meijin.learning.td.config import TdConfig, TuplesConfig
-from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout, table_sizes
+from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout
 
 KIND = "td"
-KINDS = {"td": kernels.TD, "sarsa": kernels.SARSA, "q": kernels.Q}
+KINDS = {"td": room.TD, "sarsa": room.SARSA, "q": room.Q}
 
 
 @dataclass
 class Network:
-    """Weights and how to read them. `weights` is float32 [weight]; every thread that learns writes to it."""
+    """Weights and how to read them.
+
+    `table` is float32 [weight, 1 or 3]: the weights, and while they learn with coherence, what they need for it. Every
+    thread that learns writes to it.
+    """
 
     game: Game
     learn: str  # "td", "sarsa" or "q"
@@ -39,37 +43,46 @@ class Network:
     config: TuplesConfig
     tuples: Tuples
     layout: Layout
-    weights: NDArray[np.float32]
+    table: NDArray[np.float32]
 
     @classmethod
     def fresh(cls, game: Game, config: TdConfig) -> Network:
         """The network before training; an error says so if it does not fit into memory."""
         tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
         made, size = layout(game, config.tuples, tuples, config.learn != "td")
-        _check_memory(size, 1 if config.coherence == "none" else 3)
-        if (entries := max(table_sizes(game, config.tuples, tuples))) >= 2**31:
+        columns = 1 if config.coherence == "none" else 3
+        _check_memory(size, columns)
+        if made.seat_size >= 2**31:
             raise BadParameter(
-                f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples"
+                f"tuples: the tables of one seat would have {made.seat_size:,} entries, and {2**31:,} is too many; use "
+                "shorter or fewer tuples"
             )
         squashes = config.squashes(game)
-        weights = np.full(size, _initial(game, config.tuples.initial, squashes) / len(made.first), np.float32)
-        return cls(game, config.learn, squashes, config.gamma, config.tuples, tuples, made, weights)
+        table = np.zeros((size, columns), np.float32)
+        if start := _initial(game, config.tuples.initial, squashes):
+            table[:, 0] = start / len(made.first)
+        return cls(game, config.learn, squashes, config.gamma, config.tuples, tuples, made, table)
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """float32 [weight]; a view."""
+        return self.table[:, 0]
 
     @property
     def features(self) -> int:
         """How many weights add up to a value."""
         return len(self.layout.first)
 
-    def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> kernels.Room:
-        return kernels.make_room(self.game, self.features, reach, stream(seed, index))
+    def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> room.Room:
+        return room.make_room(self.game, self.features, reach, stream(seed, index))
 
     # ---- values ----
 
     def values(self, state: State) -> list[float]:
         """What the seat to move can expect after each of its legal moves, in their order, in the game's scores."""
-        room, out = self._at(state), np.zeros(len(state.legal_moves))
+        memory, out = self._at(state), np.zeros(len(state.legal_moves))
         rule = KINDS[self.learn], int(self.squashes), self.gamma
-        self.game.kernel(kernels.judge)(self.layout, self.weights, room, *rule, out)
+        self.game.kernel(kernels.judge)(self.layout, self.table, memory, *rule, out)
         return [float(value) for value in out]
 
     def parts(self, state: State, move: int) -> NDArray[np.float64] | None:
@@ -77,15 +90,15 @@ class Network:
 
         They add up to the value, or where the output is tanh, to its inverse.
         """
-        room, out = self._at(state), np.zeros(self.features)
+        memory, out = self._at(state), np.zeros(self.features)
         rule = KINDS[self.learn], move
-        known = self.game.kernel(kernels.explain)(self.layout, self.weights, room, *rule, out)
+        known = self.game.kernel(kernels.explain)(self.layout, self.table, memory, *rule, out)
         return out.reshape(len(self.tuples), -1).sum(axis=1) if known else None
 
-    def _at(self, state: State) -> kernels.Room:
-        room = self.room()
-        room.states[0] = state.record
-        return room
+    def _at(self, state: State) -> room.Room:
+        memory = self.room()
+        memory.states[0] = state.record
+        return memory
 
     # ---- files ----
 
@@ -97,7 +110,7 @@ class Network:
             "gamma": self.gamma,
             "tuples": asdict(self.config) | {"cells": names},
         }
-        return checkpoint.write(path, KIND, self.game, about, {"weights": self.weights}, facts, extra)
+        return checkpoint.write(path, KIND, self.game, about, {"weights": np.ascontiguousarray(self.weights)}, facts, extra)
 
     @classmethod
     def load(cls, path: str | Path, game: Game | None = None) -> Checkpoint[Network]:
@@ -119,7 +132,7 @@ class Network:
                 config,
                 tuples,
                 made,
-                weights,
+                weights.reshape(-1, 1),
             )
         except (KeyError, ValueError, TypeError, BadParameter) as error:
             raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
@@ -130,7 +143,7 @@ def _initial(game: Game, value: float | None, squashes: bool) -> float:
     """What the weights of a position add up to before training."""
     if value is None:
         return 0.0
-    middle, half = kernels.scale(game)
+    middle, half = room.scale(game)
     scaled = (value - middle) / half
     if not squashes:
         return scaled
