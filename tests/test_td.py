@@ -202,7 +202,7 @@ def test_2048_on_four_cells_is_played_as_well_as_possible(tmp_path: Path) -> Non
 
     run = trained(tmp_path / "run", "2048(size=2)", 3, games=10_000, epsilon=0.0)
     room, games = run.network.room(1, 5), 20_000
-    run._play(room, run._rule(1.0, learns=False), games)
+    run.network.play(room, run._rule(1.0, learns=False), games)
     # A game's score has a standard deviation below 30: the mean is off by more than 1 once in a million times.
     assert room.totals[0] / games == pytest.approx(best((0, 0, 0, 0), -1), abs=1.0)
 
@@ -229,7 +229,7 @@ def test_a_run_repeats_and_resumes_exactly(tmp_path: Path) -> None:
     again = training.resume(tmp_path / "killed")
     again.go()
     assert (again.network.weights == whole.network.weights).all()  # type: ignore[attr-defined]
-    assert (again.coherent == whole.coherent).all()  # type: ignore[attr-defined]
+    assert (again.network.table == whole.network.table).all()  # type: ignore[attr-defined]
 
 
 def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.state import State
 from meijin.learning import files
-from meijin.learning.td.network import KIND, Network
+from meijin.learning.td.network import load
 
 Values = tuple[float, ...]
 
@@ -32,9 +32,9 @@ class Td(Agent):
     learn: ClassVar[str] = "td"
 
     def __init__(self, path: str):
-        if (kind := files.kind(path)) not in ("", KIND):
+        if (kind := files.kind(path)) not in ("", "td"):
             raise BadParameter(f"'{path}' holds a net of kind '{kind}'; play it with {PLAYERS.get(kind, kind)}(...)")
-        self.network = Network.load(path).net
+        self.network = load(path).net
         if self.network.learn != self.learn:
             right = f'{self.network.learn}("{path}")'
             raise BadParameter(

@@ -203,7 +203,7 @@ def entry(fn: types.FunctionType) -> Any:
     """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
     import numba
 
-    return numba.njit(nogil=True, error_model="numpy")(fn)
+    return numba.njit(nogil=True, _nrt=False, error_model="numpy")(fn)
 
 
 def inlined(fn: F) -> F:

@@ -51,6 +51,7 @@ class Game:
     more_symmetries: Callable[[Game], Iterable[Symmetry]] | None = None  # that geometry does not show
     turned: Sequence[Sequence[int]] | None = None  # [seat][cell] -> where `planes` show it to that seat; None: there
     alphabets: Sequence[Sequence[int]] | None = None  # [cell] -> the values it can have; None: any
+    supports: Sequence[int] | None = None  # [cell] -> that which must be filled before it, or -1; n-tuples look at it
     # for people
     seat_names: Sequence[str] = ()  # default: the text of the seat's piece, else "seat 0"
     tallies: Sequence[str] = ()  # what the rule `tally` counts, such as "discs"

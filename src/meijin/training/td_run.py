@@ -17,9 +17,9 @@ import numpy as np
 
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.config import RunConfig
-from meijin.learning.td import kernels
 from meijin.learning.td.config import TdConfig
-from meijin.learning.td.network import KINDS, Network
+from meijin.learning.td.network import KINDS, AnyNetwork, fresh, load
+from meijin.learning.td.room import Rule
 from meijin.training.run import Cut, Row, Run
 
 SLICE = 0.25  # seconds between two looks at the clock
@@ -35,10 +35,7 @@ class TdRun(Run[TdConfig]):
     def _build(self) -> None:
         if self.device != "cpu":
             raise BadParameter(f"device '{self.device}': td trains on the CPU")
-        config = self.config
-        self.network = Network.fresh(self.game, config)
-        size = len(self.network.weights) if config.coherence != "none" else 1
-        self.coherent = np.zeros((size, 2), np.float32)
+        self.network: AnyNetwork = fresh(self.game, self.config)
         self._pace = 1.0  # games per slice and thread
 
     def expression(self, path: Path) -> str:
@@ -54,15 +51,18 @@ class TdRun(Run[TdConfig]):
         began = time.perf_counter()
         rule = self._rule(self.progress)
         seed = int(np.random.default_rng((config.seed, self.iteration, 15)).integers(1 << 62))
-        rooms = [self.network.room(config.reach, seed, k) for k in range(config.threads)]
-        self._play(rooms[0], rule, 0)  # compiled here, once
+        rooms = [
+            self.network.room(config.reach, seed, k, config.memory if config.replay else 0)
+            for k in range(config.threads)
+        ]
+        self.network.play(rooms[0], rule, 0)  # compiled here, once
         done = made = 0
         with ThreadPoolExecutor(config.threads) as pool:
             while done < config.games:
                 each = min(max(1, int(self._pace)), math.ceil((config.games - done) / len(rooms)))
                 shares = [min(each, max(0, config.games - done - k * each)) for k in range(len(rooms))]
                 slice_began = time.perf_counter()
-                made += sum(pool.map(lambda room, n: self._play(room, rule, n), rooms, shares))
+                made += sum(pool.map(lambda room, n: self.network.play(room, rule, n), rooms, shares))
                 done += sum(shares)
                 self._pace *= min(4.0, max(0.25, SLICE / (time.perf_counter() - slice_began + 1e-9)))
                 if not self.report("self-play", done, config.games, self._costs["saving"]) and done < config.games:
@@ -83,26 +83,24 @@ class TdRun(Run[TdConfig]):
         }
         return row | {f"score_seat{k}": float(totals[k] / done) for k in range(seats)}
 
-    def _play(self, room: kernels.Room, rule: kernels.Rule, games: int) -> int:
-        net = self.network
-        kernel = self.game.kernel(kernels.episodes)
-        return int(kernel(net.layout, net.weights, self.coherent, room, rule, games))
-
-    def _rule(self, progress: float, learns: bool = True) -> kernels.Rule:
+    def _rule(self, progress: float, learns: bool = True) -> Rule:
         config, net = self.config, self.network
-        return kernels.Rule(
+        return Rule(
             kind=KINDS[config.learn],
             learns=int(learns),
             squashes=int(net.squashes),
             coherence=("none", "id", "exp").index(config.coherence),
-            alpha=config.alpha_at(progress) / net.features,
+            alpha=config.alpha_at(progress) / net.scale,
             beta=float(config.beta),
             trace=float(config.trace),
             gamma=float(config.gamma),
             epsilon=float(config.epsilon_at(progress)),
             final=int(config.final),
             learn_random=int(config.learn_random),
-            random_plies=config.random_plies,
+            random_plies=config.random_plies if learns else 0,
+            first_moves=int(config.first_moves and learns),
+            replay=config.replay if learns else 0,
+            copies=int(config.tuples.copy),
             cap=config.cap or self.game.longest,
         )
 
@@ -113,22 +111,19 @@ class TdRun(Run[TdConfig]):
         room = self.network.room(1, self.config.seed, self.iteration)
         rule, step = self._rule(1.0, learns=False), self._step("score")
         for done in range(0, GREEDY, 10):
-            self._play(room, rule, 10)
+            self.network.play(room, rule, 10)
             step(done + 10, GREEDY)
         return {"score_greedy": float(room.totals[0] / GREEDY)}
 
     # ---- files ----
 
     def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
-        extra = {"coherent": self.coherent} if whole and self.config.coherence != "none" else None
-        self.network.save(path, extra, **facts)
+        self.network.save(path, whole, **facts)
 
     def _load(self, path: Path) -> Mapping[str, Any]:
-        kept = Network.load(path, self.game)
-        if kept.net.tuples != self.network.tuples or len(kept.net.weights) != len(self.network.weights):
-            raise BadParameter(f"{path} holds other tuples than this run; start another run")
-        self.network = kept.net
-        found = kept.extra.get("coherent")
-        if found is not None and found.shape == self.coherent.shape:
-            self.coherent = np.array(found)
+        kept = load(path, self.game)
+        try:
+            self.network.take(kept.net, kept.extra)
+        except BadParameter as error:
+            raise BadParameter(f"{path}: {error}") from None
         return kept.facts

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.learning.config import Count, EvaluationConfig, LengthConfig, Natural, Positive, RunConfig, Share
 
@@ -32,7 +32,16 @@ class TuplesConfig:
     symmetries: Natural = 0  # of the game's symmetries that share weights; 0: all, 1: none but the identity
     share: bool = False  # one network for both seats, which see each other's pieces exchanged
     stages: tuple[Count, ...] = ()  # a network of its own from each of these cell values on, such as 11 for 2048
+    copy: bool = False  # a stage begins with the weights of the one before, once a game gets there
     initial: float | None = None  # score expected before training; a high one makes it try everything; null: even
+
+
+@dataclass(frozen=True)
+class FeaturesConfig:
+    """Features of your own in place of tuples: a function of the position, with a linear or a small network on top."""
+
+    by: str = ""  # name of the set of features, as its decorator gives it; empty: tuples
+    hidden: Natural = 0  # units of a hidden layer; 0: none, the value is a weighted sum
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,7 @@ class TdConfig(RunConfig):
     game: str
     learn: Literal["td", "sarsa", "q"] = "td"  # values of afterstates, or of moves in positions
     tuples: TuplesConfig = field(default_factory=TuplesConfig)
+    features: FeaturesConfig = field(default_factory=FeaturesConfig)
     # steps
     alpha: Positive = 1.0  # step size, shared out among the weights that add up to a value
     alpha_end: Positive | None = None  # step size at the end, approached geometrically; null: as at the beginning
@@ -61,6 +71,9 @@ class TdConfig(RunConfig):
     epsilon_end: Share | None = None  # at the end, approached in a straight line; null: as at the beginning
     learn_random: bool = False  # whether learn=td learns across random moves
     random_plies: Natural = 0  # games begin with up to so many random plies
+    first_moves: bool = False  # games begin with every possible first move in turn
+    replay: Natural = 0  # remembered moves that are learned again after each move; 0: none
+    memory: Count = 10_000  # moves that are remembered for that, within an iteration
     cap: Natural = 0  # moves after which a game is broken off; 0: none
     threads: Count = 1  # that play and learn with the same weights; runs repeat exactly with 1 only
     seed: int = 0  # of tuples and games
@@ -72,11 +85,19 @@ class TdConfig(RunConfig):
             return f"output=tanh: the scores of {game} have no bounds; use linear"
         if self.tuples.share and game.seats != 2:
             return f"tuples.share=true: {game} has {game.seats} seats, not two"
+        if self.features.by and self.learn != "td":
+            return f"features.by='{self.features.by}': learn={self.learn} has tuples only; use td"
+        if self.tuples.copy and not self.tuples.stages:
+            return "tuples.copy=true: there is one stage only; set tuples.stages"
+        from meijin.learning.td.features import features_of
         from meijin.learning.td.network import plan  # which needs this module
 
         try:
-            plan(game, self)
-        except BadParameter as error:
+            if self.features.by:
+                features_of(game, self.features.by)
+            else:
+                plan(game, self)
+        except MeijinError as error:
             return str(error)
         return None
 
@@ -85,7 +106,7 @@ class TdConfig(RunConfig):
             raise BadParameter(f"tuples.stages={list(self.tuples.stages)}: must ascend")
 
     def fixed(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("game", "learn", "tuples", "output", "seed")}
+        return {name: getattr(self, name) for name in ("game", "learn", "tuples", "features", "output", "seed")}
 
     def squashes(self, game: Game) -> bool:
         """Whether values go through tanh."""

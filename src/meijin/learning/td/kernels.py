@@ -7,266 +7,110 @@ the final score. So any number of seats can learn, with chance or without.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
-from meijin.core.kernels import copy, picker
+from meijin.core.kernels import picker
 from meijin.core.rng import below, uniform
-
-TD, SARSA, Q = range(3)
-NONE, ID, EXP = range(3)  # kinds of temporal coherence
-
-
-class Rule(NamedTuple):
-    """How to play and to learn; numbers only, so that one kernel does for all."""
-
-    kind: int  # TD, SARSA or Q
-    learns: int  # 0: play only
-    squashes: int  # 1: values go through tanh
-    coherence: int  # NONE, ID or EXP
-    alpha: float  # step size of one weight
-    beta: float
-    trace: float  # lambda
-    gamma: float
-    epsilon: float
-    final: int  # 1: every seat learns the final score
-    learn_random: int  # 1: TD learns across random moves
-    random_plies: int
-    cap: int  # moves of a game
-
-
-class Room(NamedTuple):
-    """One thread's memory."""
-
-    states: Any  # records [2]: the game, and the position after a move
-    moves: Any  # int32 [branching]
-    probs: Any  # float64 [branching]
-    scores: Any  # float64 [seat]
-    base: Any  # int32 [cell]: the cells before a move
-    next: Any  # int32 [cell]: and after it
-    now: Any  # int64 [feature]: indices before a move
-    tried: Any  # int64 [feature]: and after it
-    best: Any  # int64 [feature]: after the best move so far, from the beginning of all weights
-    known: Any  # float64 [2]: 1 and the sum of the weights before a move, once somebody needed it
-    past: Any  # int64 [seat, reach, feature]: the weights of positions that an error reaches
-    slopes: Any  # float64 [seat, reach]: of the output there
-    count: Any  # int64 [seat]: how many there are
-    spoilt: Any  # int64 [seat]: 1 after a random move of another seat
-    earlier: Any  # float64 [seat]: its score in the latest of them
-    rng: Any  # uint64 [1]
-    totals: Any  # float64 [seat + 2]: sums of final scores, of squared errors, and the number of errors
-
-
-def make_room(game: Game, features: int, reach: int, rng: NDArray[np.uint64]) -> Room:
-    cells, width, seats = len(game.board.cells), game.branching or 1, game.seats
-    return Room(
-        states=game.states(2),
-        moves=np.zeros(width, np.int32),
-        probs=np.zeros(width, np.float64),
-        scores=np.zeros(seats),
-        base=np.zeros(cells, np.int32),
-        next=np.zeros(cells, np.int32),
-        now=np.zeros(features, np.int64),
-        tried=np.zeros(features, np.int64),
-        best=np.zeros(features, np.int64),
-        known=np.zeros(2),
-        past=np.zeros((seats, reach, features), np.int64),
-        slopes=np.zeros((seats, reach)),
-        count=np.zeros(seats, np.int64),
-        spoilt=np.zeros(seats, np.int64),
-        earlier=np.zeros(seats),
-        rng=rng,
-        totals=np.zeros(seats + 2),
-    )
-
-
-def scale(game: Game) -> tuple[float, float]:
-    """(middle, half the width) of the scores; networks learn scores between -1 and 1 where there are bounds."""
-    low, high = game.score_range
-    return ((low + high) / 2, (high - low) / 2) if game.bounded else (0.0, 1.0)
-
-
-# ---- reading a position ----
-
-
-def _make_place(game: Game) -> Function:
-    count = len(game.board.cells)
-
-    @inlined
-    def place(layout: Any, seat: int, values: Any) -> Any:
-        """Where the weights of a seat for a position begin."""
-        at = layout.networks[seat]
-        if layout.stages.shape[0] > 0:
-            most = 0
-            for c in range(count):
-                most = max(most, values[c])
-            for k in range(layout.stages.shape[0]):
-                if most >= layout.stages[k]:
-                    at += layout.stage_size
-        return at
-
-    return place
+from meijin.learning.td.room import ENDS, EXP, NONE, TD, Q, scale
+from meijin.learning.td.weigh import choose, index, make_look, make_place, make_weigh, shift, squash
 
 
 @inlined
-def index(layout: Any, view: int, values: Any, out: Any) -> None:
-    """The indices of a position."""
-    for f in range(out.shape[0]):
-        out[f] = layout.first[f]
-    for c in range(values.shape[0]):
-        v = values[c]
-        for e in range(layout.begins[view, c], layout.begins[view, c + 1]):
-            out[layout.features[view, e]] += layout.codes[view, e, v]
-
-
-@inlined
-def shift(layout: Any, view: int, cell: int, before: int, after: int, out: Any) -> None:
-    """The same after one cell has changed."""
-    for e in range(layout.begins[view, cell], layout.begins[view, cell + 1]):
-        out[layout.features[view, e]] += layout.codes[view, e, after] - layout.codes[view, e, before]
-
-
-@inlined
-def total(weights: Any, indices: Any, at: int) -> float:
-    """The sum of weights; four sums at a time, as each addition would wait for the one before."""
-    n = indices.shape[0]
-    a = b = c = d = 0.0
-    for f in range(0, n - 3, 4):
-        a += weights[at + indices[f]]
-        b += weights[at + indices[f + 1]]
-        c += weights[at + indices[f + 2]]
-        d += weights[at + indices[f + 3]]
-    for f in range(n - n % 4, n):
-        a += weights[at + indices[f]]
-    return (a + b) + (c + d)
-
-
-# ---- what a move is worth ----
-
-
-def _make_weigh(game: Game) -> Function:
-    play, turn, score, cells, count = game.play, game.turn, game.score, game.cells, len(game.board.cells)
-    place = _make_place(game)
-    (middle, half), bounded = scale(game), game.bounded
-
-    @inlined
-    def weigh(
-        layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, seat: int, at: int, move: int
-    ) -> Any:
-        """(value, where the weights begin, score so far, whether the game ends, the only cell that changed).
-
-        `room.now` and `room.base` are of the position before the move. The indices afterwards are in `room.tried`,
-        unless there is such a cell: then only what differs is looked up; else it is -1. Values are final scores: in a
-        game without bounds, those so far and what is yet to come.
-        """
-        view = layout.views[seat]
-        so_far = 0.0
-        if kind != TD:
-            for f in range(room.now.shape[0]):
-                room.tried[f] = room.now[f] + layout.blocks[view, f, move]
-            if not bounded:
-                score(room.states[0], room.scores)
-                so_far = room.scores[seat]
-            x = total(weights, room.tried, at)
-            return so_far + gamma * (math.tanh(x) if squashes else x), at, so_far, False, -1
-        copy(room.states[1:2], room.states[0:1])
-        after = room.states[1]
-        play(after, move)
-        over = turn(after) == OVER
-        if over or not bounded:
-            score(after, room.scores)
-            so_far = (room.scores[seat] - middle) / half
-        if over:
-            return so_far, at, so_far, True, -1
-        cells(after, room.next)
-        changed, cell = 0, 0
-        for c in range(count):
-            if room.next[c] != room.base[c]:
-                changed += 1
-                cell = c
-        then = place(layout, seat, room.next)
-        if changed == 1 and then == at:
-            if room.known[0] == 0.0:
-                room.known[0], room.known[1] = 1.0, total(weights, room.now, at)
-            x = room.known[1]
-            u, v = room.base[cell], room.next[cell]
-            for e in range(layout.begins[view, cell], layout.begins[view, cell + 1]):
-                i = at + room.now[layout.features[view, e]]
-                x += weights[i + layout.codes[view, e, v] - layout.codes[view, e, u]] - weights[i]
-        else:
-            cell = -1
-            for f in range(room.now.shape[0]):
-                room.tried[f] = room.now[f]
-            for c in range(count):
-                if room.next[c] != room.base[c]:
-                    shift(layout, view, c, room.base[c], room.next[c], room.tried)
-            x = total(weights, room.tried, then)
-        value = gamma * (math.tanh(x) if squashes else x)
-        return (value if bounded else so_far + value), then, so_far, False, cell
-
-    return weigh
-
-
-# ---- learning ----
+def _adjust(table: Any, rule: Any, weights: Any, change: float) -> None:
+    """Change each of some weights."""
+    if rule.coherence == NONE:
+        for f in range(weights.shape[0]):
+            table[weights[f], 0] += rule.alpha * change
+        return
+    for f in range(weights.shape[0]):
+        i = weights[f]
+        rate = 1.0
+        if table[i, 2] > 0.0:
+            rate = abs(table[i, 1]) / table[i, 2]
+            if rule.coherence == EXP:
+                rate = math.exp(rule.beta * (rate - 1.0))
+        table[i, 0] += rule.alpha * rate * change
+        table[i, 1] += change
+        table[i, 2] += abs(change)
 
 
 def _make_adapt(game: Game) -> Function:
     seats = game.seats
 
     @inlined
-    def adapt(weights: Any, coherent: Any, room: Any, rule: Any, seat: int, target: float) -> None:
+    def adapt(table: Any, room: Any, rule: Any, seat: int, target: float) -> None:
         """Move the value of a seat's latest position towards a target, and the earlier ones by their traces."""
         reach, features = room.past.shape[1], room.past.shape[2]
-        slot = (room.count[seat] - 1) % reach
+        slot = (room.length[seat] - 1) % reach
         value = 0.0
         for f in range(features):
-            value += weights[room.past[seat, slot, f]]
+            value += table[room.past[seat, slot, f], 0]
         if rule.squashes:
-            value = math.tanh(value)
+            value = squash(value)
             room.slopes[seat, slot] = 1.0 - value * value
         error = target - value
         room.totals[seats] += error * error
         room.totals[seats + 1] += 1.0
-        for back in range(min(room.count[seat], reach)):
-            slot = (room.count[seat] - 1 - back) % reach
-            change = error * room.slopes[seat, slot]
-            if rule.coherence == NONE:
-                for f in range(features):
-                    weights[room.past[seat, slot, f]] += rule.alpha * change
-            else:
-                for f in range(features):
-                    i = room.past[seat, slot, f]
-                    rate = 1.0
-                    if coherent[i, 1] > 0.0:
-                        rate = abs(coherent[i, 0]) / coherent[i, 1]
-                        if rule.coherence == EXP:
-                            rate = math.exp(rule.beta * (rate - 1.0))
-                    weights[i] += rule.alpha * rate * change
-                    coherent[i, 0] += change
-                    coherent[i, 1] += abs(change)
+        for back in range(min(room.length[seat], reach)):
+            slot = (room.length[seat] - 1 - back) % reach
+            _adjust(table, rule, room.past[seat, slot], error * room.slopes[seat, slot])
             error *= rule.trace * rule.gamma
 
     return adapt
 
 
+@inlined
+def _rehearse(table: Any, room: Any, rule: Any, seat: int, reward: float, more: int) -> None:
+    """Remember the move from a seat's latest position to `room.best`, and learn some others again."""
+    features, reach = room.past.shape[2], room.past.shape[1]
+    k = room.filled[1]
+    slot = (room.length[seat] - 1) % reach
+    for f in range(features):
+        room.memory[k, 0, f] = room.past[seat, slot, f]
+        room.memory[k, 1, f] = room.best[f]
+    room.facts[k, 0], room.facts[k, 1] = reward, more
+    room.filled[1] = (k + 1) % room.memory.shape[0]
+    room.filled[0] = max(room.filled[0], k + 1)
+    for _ in range(rule.replay):
+        k = below(room.rng, room.filled[0])
+        value, then = 0.0, 0.0
+        for f in range(features):
+            value += table[room.memory[k, 0, f], 0]
+            then += table[room.memory[k, 1, f], 0]
+        slope = 1.0
+        if rule.squashes:
+            value, then = squash(value), squash(then)
+            slope = 1.0 - value * value
+        error = room.facts[k, 0] + room.facts[k, 1] * rule.gamma * then - value
+        _adjust(table, rule, room.memory[k, 0], error * slope)
+
+
+@inlined
+def _enter_stage(layout: Any, table: Any, room: Any, at: int) -> None:
+    """Give a stage that is reached for the first time the weights of the one before."""
+    for k in range(at // layout.stage_size):
+        if room.reached[k] == 0:
+            room.reached[k] = 1
+            for i in range(k * layout.stage_size, (k + 1) * layout.stage_size):
+                table[i + layout.stage_size, 0] = table[i, 0]
+
+
 def episodes(game: Game) -> Function:
     """Plays games from the start and learns from them; returns the moves made. Final scores are added up."""
-    begin, turn, legal, play, score, cells = game.start, game.turn, game.legal, game.play, game.score, game.cells
-    pick, weigh, adapt, place = picker(game), _make_weigh(game), _make_adapt(game), _make_place(game)
+    begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
+    pick, weigh, adapt, place = picker(game), make_weigh(game), _make_adapt(game), make_place(game)
     (middle, half), bounded, seats, count = scale(game), game.bounded, game.seats, len(game.board.cells)
 
-    def kernel(layout: Any, weights: Any, coherent: Any, room: Any, rule: Any, games: int) -> int:
+    def kernel(layout: Any, table: Any, room: Any, rule: Any, games: int) -> int:
         made = 0
         features, reach = room.past.shape[2], room.past.shape[1]
         s, rng, moves = room.states[0], room.rng, room.moves
         for _ in range(games):
             begin(s)
             for k in range(seats):
-                room.count[k] = 0
+                room.length[k] = 0
                 room.spoilt[k] = 0
                 room.earlier[k] = 0.0
             t = turn(s)
@@ -275,14 +119,20 @@ def episodes(game: Game) -> Function:
                     if t != OVER:
                         play(s, pick(s, t, rng, moves, room.probs))
                         t = turn(s)
-            last, length, view = -1, 0, -1
+            last, length, view, first_moves = -1, 0, -1, rule.first_moves
             while t != OVER and length < rule.cap:
                 if t == CHANCE:
                     play(s, pick(s, t, rng, moves, room.probs))
                     t = turn(s)
                     continue
                 n = legal(s, moves)
-                cells(s, room.next)
+                if first_moves:
+                    first_moves = 0
+                    play(s, moves[room.filled[2] % n])
+                    room.filled[2] += 1
+                    t = turn(s)
+                    continue
+                look(s, room.next)
                 if view != layout.views[t]:
                     view = layout.views[t]
                     index(layout, view, room.next, room.now)
@@ -302,49 +152,49 @@ def episodes(game: Game) -> Function:
                     if rule.kind != Q:  # which needs the best value all the same
                         first, end = drawn, drawn + 1
                 # ---- choose ----
-                best, move, ties = -math.inf, moves[first], 0
-                so_far, over = 0.0, False
-                for k in range(first, end):
-                    value, at, score_then, ends, cell = weigh(
-                        layout, weights, room, rule.kind, rule.squashes, rule.gamma, t, start, moves[k]
-                    )
-                    if value < best:
-                        continue
-                    ties = ties + 1 if value == best else 1
-                    if ties > 1 and below(rng, ties) > 0:
-                        continue
-                    best, move, so_far, over = value, moves[k], score_then, ends
-                    if not ends:
-                        for f in range(features):
-                            room.best[f] = at + (room.tried[f] if cell < 0 else room.now[f])
-                        if cell >= 0:
-                            shift(layout, view, cell, room.base[cell], room.next[cell], room.best)
-                if random and rule.kind == Q:
-                    move = moves[drawn]
-                    for f in range(features):
-                        room.best[f] = start + room.now[f] + layout.blocks[view, f, move]
+                weigh(layout, table, room, rule.kind, rule.squashes, rule.gamma, t, start, first, end)
+                best, chosen, ties = room.values[first], first, 1
+                for k in range(first + 1, end):
+                    if room.values[k] > best:
+                        best, chosen, ties = room.values[k], k, 1
+                    elif room.values[k] == best:
+                        ties += 1
+                        if below(rng, ties) == 0:
+                            chosen = k
+                greedy = chosen
+                if random:
+                    chosen = drawn
                 # ---- learn ----
                 if rule.learns:
                     if rule.kind == TD and not rule.learn_random and (random or room.spoilt[t] != 0):
-                        room.count[t] = 0
-                    elif room.count[t] > 0:
-                        adapt(weights, coherent, room, rule, t, best - room.earlier[t])
+                        room.length[t] = 0
+                    elif room.length[t] > 0:
+                        adapt(table, room, rule, t, best - room.earlier[t])
+                        if rule.replay > 0:
+                            more = 0
+                            if room.count[greedy] != ENDS:
+                                choose(room, greedy)
+                                more = 1
+                            _rehearse(table, room, rule, t, room.so_far[greedy] - room.earlier[t], more)
                     if random:
                         if rule.kind == Q:
-                            room.count[t] = 0
+                            room.length[t] = 0
                         for k in range(seats):
                             room.spoilt[k] = 1
                     room.spoilt[t] = 0
-                    if over:
-                        room.count[t] = 0  # this position needs no estimate
+                    if room.count[chosen] == ENDS:
+                        room.length[t] = 0  # this position needs no estimate
                     else:
-                        slot = room.count[t] % reach
+                        choose(room, chosen)
+                        if rule.copies:
+                            _enter_stage(layout, table, room, room.at[chosen])
+                        slot = room.length[t] % reach
                         for f in range(features):
                             room.past[t, slot, f] = room.best[f]
                         room.slopes[t, slot] = 1.0
-                        room.count[t] += 1
-                        room.earlier[t] = 0.0 if bounded else so_far
-                play(s, move)
+                        room.length[t] += 1
+                        room.earlier[t] = 0.0 if bounded else room.so_far[chosen]
+                play(s, moves[chosen])
                 last = t
                 made += 1
                 length += 1
@@ -354,28 +204,42 @@ def episodes(game: Game) -> Function:
                 for k in range(seats):
                     room.totals[k] += room.scores[k]
                     fits = rule.kind != TD or rule.learn_random or room.spoilt[k] == 0
-                    if rule.learns and room.count[k] > 0 and fits and (rule.final or k == last):
-                        adapt(weights, coherent, room, rule, k, (room.scores[k] - middle) / half - room.earlier[k])
+                    if rule.learns and room.length[k] > 0 and fits and (rule.final or k == last):
+                        gained = (room.scores[k] - middle) / half - room.earlier[k]
+                        adapt(table, room, rule, k, gained)
+                        if rule.replay > 0:
+                            _rehearse(table, room, rule, k, gained, 0)
         return made
 
     return kernel
 
 
+def _make_enter(game: Game) -> Function:
+    """`enter(layout, room)`: prepare a room to weigh the moves of its position; returns the seat and its weights."""
+    turn, look, place = game.turn, make_look(game), make_place(game)
+
+    @inlined
+    def enter(layout: Any, room: Any) -> Any:
+        t = turn(room.states[0])
+        look(room.states[0], room.base)
+        index(layout, layout.views[t], room.base, room.now)
+        room.known[0] = 0.0
+        return t, place(layout, t, room.base)
+
+    return enter
+
+
 def judge(game: Game) -> Function:
     """The value of every move in a position, for the seat to move; returns how many moves there are."""
-    turn, legal, cells, weigh, place = game.turn, game.legal, game.cells, _make_weigh(game), _make_place(game)
+    legal, weigh, enter = game.legal, make_weigh(game), _make_enter(game)
     middle, half = scale(game)
 
-    def kernel(layout: Any, weights: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> Any:
-        s = room.states[0]
-        t = turn(s)
-        cells(s, room.base)
-        index(layout, layout.views[t], room.base, room.now)
-        at = place(layout, t, room.base)
-        n = legal(s, room.moves)
+    def kernel(layout: Any, table: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> Any:
+        t, start = enter(layout, room)
+        n = legal(room.states[0], room.moves)
+        weigh(layout, table, room, kind, squashes, gamma, t, start, 0, n)
         for k in range(n):
-            value = weigh(layout, weights, room, kind, squashes, gamma, t, at, room.moves[k])[0]
-            values[k] = middle + half * value
+            values[k] = middle + half * room.values[k]
         return n
 
     return kernel
@@ -383,21 +247,17 @@ def judge(game: Game) -> Function:
 
 def explain(game: Game) -> Function:
     """What each feature adds to the value of one move, before tanh; false for a move that ends the game."""
-    turn, cells, weigh, place = game.turn, game.cells, _make_weigh(game), _make_place(game)
+    weigh, enter = make_weigh(game), _make_enter(game)
 
-    def kernel(layout: Any, weights: Any, room: Any, kind: int, move: int, parts: Any) -> bool:
-        s = room.states[0]
-        t = turn(s)
-        cells(s, room.base)
-        index(layout, layout.views[t], room.base, room.now)
-        start = place(layout, t, room.base)
-        _, at, _, over, cell = weigh(layout, weights, room, kind, 0, 1.0, t, start, move)
-        if over:
+    def kernel(layout: Any, table: Any, room: Any, kind: int, move: int, parts: Any) -> bool:
+        t, start = enter(layout, room)
+        room.moves[0] = move
+        weigh(layout, table, room, kind, 0, 1.0, t, start, 0, 1)
+        if room.count[0] == ENDS:
             return False
-        if cell >= 0:
-            index(layout, layout.views[t], room.next, room.tried)
+        choose(room, 0)
         for f in range(parts.shape[0]):
-            parts[f] = weights[at + room.tried[f]]
+            parts[f] = table[room.best[f], 0]
         return True
 
     return kernel

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from meijin.core.config import convert
-from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
@@ -22,15 +22,21 @@ from meijin.learning.checkpoint import Checkpoint
 from meijin.learning.files import find
 from meijin.learning.td import kernels
 from meijin.learning.td.config import TdConfig, TuplesConfig
+from meijin.learning.td.feature_network import KIND, FeatureNetwork
+from meijin.learning.td.room import SARSA, TD, Q, Room, Rule, make_room, scale
 from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout, table_sizes
 
-KIND = "td"
-KINDS = {"td": kernels.TD, "sarsa": kernels.SARSA, "q": kernels.Q}
+AnyNetwork = Union["Network", FeatureNetwork]
+KINDS = {"td": TD, "sarsa": SARSA, "q": Q}
 
 
 @dataclass
 class Network:
-    """Weights and how to read them. `weights` is float32 [weight]; every thread that learns writes to it."""
+    """Weights and how to read them.
+
+    `table` is float32 [weight, 1 or 3]: the weights, and while they learn with coherence, what they need for it. Every
+    thread that learns writes to it.
+    """
 
     game: Game
     learn: str  # "td", "sarsa" or "q"
@@ -39,19 +45,35 @@ class Network:
     config: TuplesConfig
     tuples: Tuples
     layout: Layout
-    weights: NDArray[np.float32]
+    table: NDArray[np.float32]
+    reached: NDArray[np.int64] = field(init=False)  # [stage - 1]: 1 once a game got there
+
+    def __post_init__(self) -> None:
+        self.reached = np.zeros(len(self.config.stages), np.int64)
 
     @classmethod
     def fresh(cls, game: Game, config: TdConfig) -> Network:
         """The network before training."""
         tuples, made, size, initial = plan(game, config)
-        weights = np.full(size, initial / len(made.first), np.float32)
-        return cls(game, config.learn, config.squashes(game), config.gamma, config.tuples, tuples, made, weights)
+        table = np.zeros((size, _columns(config)), np.float32)
+        if initial:
+            table[:, 0] = initial / len(made.first)
+        return cls(game, config.learn, config.squashes(game), config.gamma, config.tuples, tuples, made, table)
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """float32 [weight]; a view."""
+        return self.table[:, 0]
 
     @property
     def features(self) -> int:
         """How many weights add up to a value."""
         return len(self.layout.first)
+
+    @property
+    def scale(self) -> float:
+        """What the step size is divided by, to be shared out among the weights of a value."""
+        return float(self.features)
 
     @property
     def symmetries(self) -> int:
@@ -68,16 +90,20 @@ class Network:
         blocks = self.weights.reshape(-1, sum(self.entries))
         return np.split(blocks, np.cumsum(self.entries)[:-1], axis=1)
 
-    def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> kernels.Room:
-        return kernels.make_room(self.game, self.features, reach, stream(seed, index))
+    def room(self, reach: int = 1, seed: int = 0, index: int = 0, memory: int = 0) -> Room:
+        return make_room(self.game, self.features, reach, memory, self.reached, stream(seed, index))
+
+    def play(self, memory: Any, rule: Rule, games: int) -> int:
+        """Play games and learn from them; returns the moves made."""
+        return int(self.game.kernel(kernels.episodes)(self.layout, self.table, memory, rule, games))
 
     # ---- values ----
 
     def values(self, state: State) -> list[float]:
         """What the seat to move can expect after each of its legal moves, in their order, in the game's scores."""
-        room, out = self._at(state), np.zeros(len(state.legal_moves))
+        memory, out = self._at(state), np.zeros(len(state.legal_moves))
         rule = KINDS[self.learn], int(self.squashes), self.gamma
-        self.game.kernel(kernels.judge)(self.layout, self.weights, room, *rule, out)
+        self.game.kernel(kernels.judge)(self.layout, self.table, memory, *rule, out)
         return [float(value) for value in out]
 
     def parts(self, state: State, move: int) -> NDArray[np.float64] | None:
@@ -85,9 +111,9 @@ class Network:
 
         They add up to the value, or where the output is tanh, to its inverse.
         """
-        room, out = self._at(state), np.zeros(self.features)
+        memory, out = self._at(state), np.zeros(self.features)
         rule = KINDS[self.learn], move
-        known = self.game.kernel(kernels.explain)(self.layout, self.weights, room, *rule, out)
+        known = self.game.kernel(kernels.explain)(self.layout, self.table, memory, *rule, out)
         return out.reshape(len(self.tuples), -1).sum(axis=1) if known else None
 
     def reasons(self, state: State, move: int) -> list[tuple[str, float]]:
@@ -100,64 +126,95 @@ class Network:
         """The tuples, as names of cells."""
         return [" ".join(self.game.board.cells[c].name for c in places) for places in self.tuples]
 
-    def _at(self, state: State) -> kernels.Room:
-        room = self.room()
-        room.states[0] = state.record
-        return room
+    def _at(self, state: State) -> Room:
+        memory = self.room()
+        memory.states[0] = state.record
+        return memory
 
     # ---- files ----
 
-    def save(self, path: Path, extra: Mapping[str, NDArray[Any]] | None = None, **facts: Any) -> Path:
+    def save(self, path: Path, whole: bool = False, **facts: Any) -> Path:
+        """Write a checkpoint; a `whole` one can go on learning as if nothing had happened."""
         about = {
             "learn": self.learn,
             "squashes": self.squashes,
             "gamma": self.gamma,
             "tuples": asdict(self.config) | {"cells": self.tuple_names},
         }
-        return checkpoint.write(path, KIND, self.game, about, {"weights": self.weights}, facts, extra)
+        extra = {"reached": self.reached} if whole and len(self.reached) else {}
+        if whole and self.table.shape[1] > 1:
+            extra["coherent"] = np.ascontiguousarray(self.table[:, 1:])
+        weights = {"weights": np.ascontiguousarray(self.weights)}
+        return checkpoint.write(path, KIND, self.game, about, weights, facts, extra)
+
+    def take(self, other: AnyNetwork, extra: Mapping[str, Any]) -> None:
+        """Continue with the weights of a checkpoint."""
+        if not isinstance(other, Network) or other.tuples != self.tuples or len(other.weights) != len(self.weights):
+            raise BadParameter("it holds other tuples than this run; start another run")
+        self.table[:, 0] = other.weights
+        for name, mine in (("coherent", self.table[:, 1:]), ("reached", self.reached)):
+            if (found := extra.get(name)) is not None and found.shape == mine.shape:
+                mine[:] = found
 
     @classmethod
     def load(cls, path: str | Path, game: Game | None = None) -> Checkpoint[Network]:
-        """The network of a checkpoint or of a run's directory."""
-        found, tensors = checkpoint.read(find(path), (KIND,), game)
+        """The network of a checkpoint or of a run's directory, which must have tuples."""
+        found = load(path, game)
+        if not isinstance(found.net, cls):
+            raise MeijinError(f"{found.path} has features of its own and no tuples")
+        return Checkpoint(found.path, found.kind, found.game, found.net, found.facts, found.extra)
+
+    @classmethod
+    def of(cls, found: Checkpoint[dict[str, Any]], weights: NDArray[Any]) -> Network:
+        """The network of a checkpoint, whose weights are given."""
         about = found.net
-        try:
-            config = convert(TuplesConfig, dict(about["tuples"]), str(found.path), {})
-            tuples = find_tuples(found.game, config, about["learn"] != "td", 0)
-            made, size = layout(found.game, config, tuples, about["learn"] != "td")
-            weights = np.array(tensors["weights"])
-            if weights.shape != (size,):
-                raise ValueError(f"{len(weights)} weights instead of {size}")
-            net = cls(
-                found.game,
-                about["learn"],
-                bool(about["squashes"]),
-                float(about["gamma"]),
-                config,
-                tuples,
-                made,
-                weights,
-            )
-        except (KeyError, ValueError, TypeError, BadParameter) as error:
-            raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
-        return Checkpoint(found.path, found.kind, found.game, net, found.facts, found.extra)
+        config = convert(TuplesConfig, dict(about["tuples"]), str(found.path), {})
+        tuples = find_tuples(found.game, config, about["learn"] != "td", 0)
+        made, size = layout(found.game, config, tuples, about["learn"] != "td")
+        if weights.shape != (size,):
+            raise ValueError(f"{len(weights)} weights instead of {size}")
+        facts = str(about["learn"]), bool(about["squashes"]), float(about["gamma"])
+        return cls(found.game, *facts, config, tuples, made, weights.reshape(-1, 1))
+
+
+def fresh(game: Game, config: TdConfig) -> AnyNetwork:
+    """The network of a config before training."""
+    return FeatureNetwork.fresh(game, config) if config.features.by else Network.fresh(game, config)
+
+
+def load(path: str | Path, game: Game | None = None) -> Checkpoint[AnyNetwork]:
+    """The network of a checkpoint or of a run's directory."""
+    found, tensors = checkpoint.read(find(path), (KIND,), game)
+    kind = FeatureNetwork if "features" in found.net else Network
+    try:
+        net: AnyNetwork = kind.of(found, np.array(tensors["weights"]))
+    except (KeyError, ValueError, TypeError, BadParameter, UnknownName) as error:
+        raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
+    return Checkpoint(found.path, found.kind, found.game, net, found.facts, found.extra)
 
 
 def plan(game: Game, config: TdConfig) -> tuple[Tuples, Layout, int, float]:
     """The tuples, their layout, the number of weights and what they add up to; raise if that cannot be made."""
     tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
     made, size = layout(game, config.tuples, tuples, config.learn != "td")
-    _check_memory(size, 1 if config.coherence == "none" else 3)
-    if (entries := max(table_sizes(game, config.tuples, tuples))) >= 2**31:
-        raise BadParameter(f"tuples: a table would have {entries:,} entries, and 2**31 is too many; use shorter tuples")
+    _check_memory(size, _columns(config))
+    if made.seat_size >= 2**31:
+        raise BadParameter(
+            f"tuples: the tables of one seat would have {made.seat_size:,} entries, and {2**31:,} is too many; use "
+            "shorter or fewer tuples"
+        )
     return tuples, made, size, _initial(game, config.tuples.initial, config.squashes(game))
+
+
+def _columns(config: TdConfig) -> int:
+    return 1 if config.coherence == "none" else 3
 
 
 def _initial(game: Game, value: float | None, squashes: bool) -> float:
     """What the weights of a position add up to before training."""
     if value is None:
         return 0.0
-    middle, half = kernels.scale(game)
+    middle, half = scale(game)
     scaled = (value - middle) / half
     if not squashes:
         return scaled

@@ -17,6 +17,8 @@ ENTRIES = 20_000  # of a table whose length is not given: nine cells of three va
 MOST = 2**26  # weights of a network whose tuples are not given
 OFTEN = 16  # how many features see each cell, if the number of tuples is not given
 
+DENSE = 2**17  # bytes at most of `Layout.dense`, so that it stays in the processor's fastest memory
+
 Tuples = tuple[tuple[int, ...], ...]
 
 
@@ -28,15 +30,17 @@ class Layout(NamedTuple):
     a network.
     """
 
-    first: Any  # int64 [feature]: where its table begins
+    first: Any  # int32 [feature]: where its table begins
     begins: Any  # int32 [view, cell + 1]: the entries of each cell
     features: Any  # int32 [view, entry]: its feature
     codes: Any  # int32 [view, entry, value]: what it adds to the index
-    blocks: Any  # int64 [view, feature, move]: what the move adds to the index; no moves if tables know none
+    dense: Any  # int32 [view, cell, value, feature]: the same for all features at once; no cells if that were large
+    blocks: Any  # int32 [view, feature, move]: what the move adds to the index; no moves if tables know none
     views: Any  # int64 [seat]: its view
     networks: Any  # int64 [seat]: where its network begins
     stages: Any  # int32 [stage - 1]: the least value of a cell with which it begins
     stage_size: int  # weights of one stage
+    seat_size: int  # and of one seat there
 
 
 def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tuple[Layout, int]:
@@ -56,9 +60,9 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
             for symmetry in symmetries:
                 came_from = np.argsort(np.array(symmetry.cells)[seen_cells])  # of what the symmetry shows
                 at += [came_from[c] for c in places]
-                add += [
-                    n * code[c][np.array(symmetry.values)[seen_values]] for c, n in zip(places, strides, strict=True)
-                ]
+                values = np.arange(code.shape[1])
+                values[: len(symmetry.values)] = np.array(symmetry.values)[seen_values]
+                add += [n * code[c][values] for c, n in zip(places, strides, strict=True)]
         order = np.argsort(at, kind="stable")
         begins.append(np.searchsorted(np.array(at)[order], np.arange(cells + 1)))
         features.append(owner[order])
@@ -69,17 +73,31 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
     seats = np.arange(game.seats, dtype=np.int64)
     stage_size = size * (1 if config.share else game.seats)
     found = Layout(
-        first=first.astype(np.int64),
+        first=first.astype(np.int32),
         begins=np.array(begins, np.int32),
         features=np.array(features, np.int32),
         codes=np.array(codes, np.int32),
-        blocks=np.array(blocks, np.int64),
+        dense=_dense(begins, features, codes, len(first)),
+        blocks=np.array(blocks, np.int32),
         views=seats if config.share else 0 * seats,
         networks=0 * seats if config.share else size * seats,
         stages=np.array(config.stages, np.int32),
         stage_size=stage_size,
+        seat_size=size,
     )
     return found, stage_size * (1 + len(config.stages))
+
+
+def _dense(begins: Any, features: Any, codes: Any, count: int) -> NDArray[np.int32]:
+    """`codes` as `Layout.dense` has them."""
+    cells, values = len(begins[0]) - 1, codes[0].shape[1]
+    if 4 * len(begins) * cells * values * count > DENSE:
+        return np.zeros((len(begins), 0, values, count), np.int32)
+    found = np.zeros((len(begins), cells, values, count), np.int32)
+    for view, row in enumerate(found):
+        cell = np.repeat(np.arange(cells), np.diff(begins[view]))
+        row[cell, :, features[view]] = codes[view]
+    return found
 
 
 def table_sizes(game: Game, config: TuplesConfig, tuples: Tuples) -> list[int]:
@@ -136,7 +154,7 @@ def _named(game: Game, names: str) -> tuple[int, ...]:
 
 def _codes(game: Game, most: int) -> NDArray[np.int64]:
     """[cell, value] -> its number among the values that the cell can have."""
-    values = len(game.pieces)
+    values = len(game.pieces) + (game.supports is not None)  # an empty cell that can be filled is another value
     found = np.zeros((len(game.board.cells), values), np.int64)
     for cell, row in enumerate(found):
         alphabet = range(values) if game.alphabets is None else game.alphabets[cell]
