@@ -181,11 +181,13 @@ def mistakes(net: Network, seat: int) -> int:
         {"learn": "sarsa", "epsilon_end": 0.0},
         {"learn": "q"},
         {"threads": 2},
+        {"replay": 2, "memory": 1000, "games": 8_000},
+        {"first_moves": True},
     ],
-    ids=["td", "lambda", "shared", "sarsa", "q", "threads"],
+    ids=["td", "lambda", "shared", "sarsa", "q", "threads", "replay", "first moves"],
 )
 def test_tic_tac_toe_is_learned_perfectly(tmp_path: Path, changes: dict[str, Any]) -> None:
-    run = trained(tmp_path / "run", iterations=5, games=20_000, **({"epsilon": 0.3} | changes))
+    run = trained(tmp_path / "run", iterations=5, **({"games": 20_000, "epsilon": 0.3} | changes))
     assert [mistakes(run.network, seat) for seat in (0, 1)] == [0, 0]
 
 

@@ -8,7 +8,7 @@
 
         def fill(s, seat, out):           # compiled like the rules of a game
             for k in range(heaps):
-                out[k] = s["heaps"][k] % 2
+                out[k] = s.heaps[k] % 2
 
         return [f"heap {k} is odd" for k in range(heaps)], fill
 
