@@ -6,9 +6,12 @@ import time
 from collections.abc import Iterator
 
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
+from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.options import between
 from meijin.core.state import State
+from meijin.learning.td.ahead import DEEPEST, make_search
 from meijin.learning.td.network import Network
 
 Values = tuple[float, ...]
@@ -17,14 +20,21 @@ Values = tuple[float, ...]
 class Td(Agent):
     """Plays the move that an n-tuple network values most. `path`: a run's directory or a checkpoint.
 
-    Around it, `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead. `inspect` names the
-    tuple that speaks most for the best move and the one that speaks most against it.
+    In a game for one it looks `depth` moves ahead, all outcomes of chance included. Around it,
+    `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead in any game. `inspect` names the tuple
+    that speaks most for the best move and the one that speaks most against it.
     """
 
     deterministic = True
 
-    def __init__(self, path: str):
-        self.network = Network.load(path).net
+    def __init__(self, path: str, depth: int = 1):
+        between("depth", depth, 1, DEEPEST)
+        self.network, self.depth = Network.load(path).net, depth
+        self._search = make_search(self.network.game) if depth > 1 else None
+        if depth > 1 and (self.network.game.seats > 1 or self.network.learn != "td"):
+            raise BadParameter(
+                f'depth={depth}: only in games for one learned by td; use nply(td("{path}"), depth={depth - 1})'
+            )
 
     def unfit(self, game: Game) -> str | None:
         mine = self.network.game
@@ -33,11 +43,11 @@ class Td(Agent):
     def value(self, state: State) -> Values:
         if state.turn < 0:
             return super().value(state)
-        return self._seats(state, max(self.network.values(state)))
+        return self._seats(state, max(self._values(state)))
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         began = time.perf_counter()
-        values = self.network.values(state)
+        values = self._values(state)
         infos = [
             MoveInfo(move, value=self._seats(state, value), pv=(move,))
             for move, value in zip(state.legal_moves, values, strict=True)
@@ -45,7 +55,14 @@ class Td(Agent):
         infos.sort(key=lambda info: -(info.value or ())[state.turn])
         seconds = time.perf_counter() - began
         note = self._why(state, infos[0].move)
-        yield Analysis(state.turn, tuple(infos), infos[0].value, nodes=len(infos), depth=1, seconds=seconds, note=note)
+        nodes = len(infos) if self._search is None else int(self._search.leaves[0])
+        found = tuple(infos)
+        yield Analysis(state.turn, found, found[0].value, nodes=nodes, depth=self.depth, seconds=seconds, note=note)
+
+    def _values(self, state: State) -> list[float]:
+        if self._search is None:
+            return self.network.values(state)
+        return self.network.ahead(state, self.depth, self._search)
 
     def _seats(self, state: State, value: float) -> Values:
         """The values of all seats, when the mover's is known: what it gains, the others lose in equal parts."""
