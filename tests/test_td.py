@@ -116,6 +116,34 @@ def test_seats_that_share_a_network_see_each_other_exchanged() -> None:
     assert (layout.codes[1][:, [0, 2, 1]] == layout.codes[0]).all()  # O for X
 
 
+def test_looking_ahead_is_expectimax_over_the_values(tmp_path: Path) -> None:
+    game = make("2048(size=2)")
+    net = drawn(game, 5, tuples__count=2, tuples__length=3)
+    path = net.save(tmp_path / "net.safetensors")
+    deep = build(f'td("{path}", depth=3)', game)
+    plain = build(f'nply(td("{path}"), depth=2)', game)  # which looks at one move more
+    for state in positions(game, 8):
+        found = {info.move: info.value for info in plain.analyse(state).moves}
+        for info in deep.analyse(state).moves:
+            assert info.value == pytest.approx(found[info.move], abs=1e-4)
+    with pytest.raises(BadParameter, match="only in games for one"):
+        build(f'td("{drawn(make(GAME), 0).save(tmp_path / "other.safetensors")}", depth=2)', make(GAME))
+
+
+def test_a_cell_that_can_be_filled_is_another_value() -> None:
+    """Connect Four: discs fall on others, and tuples tell the cells where the next ones come to rest."""
+    game = make("connect_four")
+    net = drawn(game, 6, tuples__count=1, tuples__length=4, tuples__cells=["a1 a2"], tuples__symmetries=1)
+    assert len(net.weights) == 2 * 4 * 4
+    state = State(game).play_line("4")
+    net.weights[:] = 0
+    net.weights[16 + 3] = 0.5  # the second seat: a1 can be filled, a2 cannot
+    net.weights[16 + 2 + 4 * 3] = -0.5  # its own disc on a1, a2 can be filled
+    values = net.values(state)
+    assert values[0] == pytest.approx(math.tanh(-0.5), abs=1e-6)
+    assert values[1:] == pytest.approx([math.tanh(0.5)] * 6, abs=1e-6)
+
+
 def test_the_parts_of_a_value_add_up_to_it() -> None:
     game = make(GAME)
     net = drawn(game, 3, tuples__count=4, tuples__length=3)

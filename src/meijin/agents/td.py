@@ -10,12 +10,13 @@ from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.options import between
 from meijin.core.state import State
 from meijin.learning import files
-from meijin.learning.td.network import load
+from meijin.learning.td.ahead import DEEPEST, make_search
+from meijin.learning.td.network import Network, load
 
 Values = tuple[float, ...]
-
 
 #: Kinds of checkpoints -> the agents that play them.
 PLAYERS = {"zero": "zero", "classic-policy": "policy", "classic-value": "value"}
@@ -24,21 +25,28 @@ PLAYERS = {"zero": "zero", "classic-policy": "policy", "classic-value": "value"}
 class Td(Agent):
     """Plays the move that a network trained by TD(lambda) values most. `path`: a run's directory or a checkpoint.
 
-    Around it, `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead. `inspect` shows what
+    In a game for one it looks `depth` moves ahead, all outcomes of chance included. Around it,
+    `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead in any game. `inspect` shows what
     each tuple adds to the values of the best moves.
     """
 
     deterministic = True
     learn: ClassVar[str] = "td"
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, depth: int = 1):
+        between("depth", depth, 1, DEEPEST)
         if (kind := files.kind(path)) not in ("", "td"):
             raise BadParameter(f"'{path}' holds a net of kind '{kind}'; play it with {PLAYERS.get(kind, kind)}(...)")
-        self.network = load(path).net
+        self.network, self.depth = load(path).net, depth
         if self.network.learn != self.learn:
             right = f'{self.network.learn}("{path}")'
             raise BadParameter(
                 f"'{path}' was trained by {self.network.learn}, not by {self.learn}; play it with {right}"
+            )
+        self._search = make_search(self.network.game) if depth > 1 else None
+        if depth > 1 and (self.network.game.seats > 1 or not isinstance(self.network, Network)):
+            raise BadParameter(
+                f'depth={depth}: only in games for one, with tuples; use nply(td("{path}"), depth={depth - 1})'
             )
 
     def unfit(self, game: Game) -> str | None:
@@ -48,11 +56,11 @@ class Td(Agent):
     def value(self, state: State) -> Values:
         if state.turn < 0:
             return super().value(state)
-        return self._seats(state, max(self.network.values(state)))
+        return self._seats(state, max(self._values(state)))
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         began = time.perf_counter()
-        values = self.network.values(state)
+        values = self._values(state)
         infos = [
             MoveInfo(move, value=self._seats(state, value), pv=(move,))
             for move, value in zip(state.legal_moves, values, strict=True)
@@ -60,7 +68,14 @@ class Td(Agent):
         infos.sort(key=lambda info: -(info.value or ())[state.turn])
         seconds = time.perf_counter() - began
         note = self._why(state, infos[0].move)
-        yield Analysis(state.turn, tuple(infos), infos[0].value, nodes=len(infos), depth=1, seconds=seconds, note=note)
+        nodes = len(infos) if self._search is None else int(self._search.leaves[0])
+        found = tuple(infos)
+        yield Analysis(state.turn, found, found[0].value, nodes=nodes, depth=self.depth, seconds=seconds, note=note)
+
+    def _values(self, state: State) -> list[float]:
+        if self._search is None or not isinstance(self.network, Network):
+            return self.network.values(state)
+        return self.network.ahead(state, self.depth, self._search)
 
     def _seats(self, state: State, value: float) -> Values:
         """The values of all seats, when the mover's is known: what it gains, the others lose in equal parts."""
@@ -89,11 +104,17 @@ class Sarsa(Td):
 
     learn = "sarsa"
 
+    def __init__(self, path: str):
+        super().__init__(path)
+
 
 class Q(Td):
     """Plays the move that a network trained by Q-learning values most. `path`: a run's directory or a checkpoint."""
 
     learn = "q"
+
+    def __init__(self, path: str):
+        super().__init__(path)
 
 
 def player(path: str) -> Td:

@@ -214,7 +214,7 @@ def episodes(game: Game) -> Function:
     return kernel
 
 
-def _make_enter(game: Game) -> Function:
+def make_enter(game: Game) -> Function:
     """`enter(layout, room)`: prepare a room to weigh the moves of its position; returns the seat and its weights."""
     turn, look, place = game.turn, make_look(game), make_place(game)
 
@@ -231,7 +231,7 @@ def _make_enter(game: Game) -> Function:
 
 def judge(game: Game) -> Function:
     """The value of every move in a position, for the seat to move; returns how many moves there are."""
-    legal, weigh, enter = game.legal, make_weigh(game), _make_enter(game)
+    legal, weigh, enter = game.legal, make_weigh(game), make_enter(game)
     middle, half = scale(game)
 
     def kernel(layout: Any, table: Any, room: Any, kind: int, squashes: int, gamma: float, values: Any) -> Any:
@@ -247,7 +247,7 @@ def judge(game: Game) -> Function:
 
 def explain(game: Game) -> Function:
     """What each feature adds to the value of one move, before tanh; false for a move that ends the game."""
-    weigh, enter = make_weigh(game), _make_enter(game)
+    weigh, enter = make_weigh(game), make_enter(game)
 
     def kernel(layout: Any, table: Any, room: Any, kind: int, move: int, parts: Any) -> bool:
         t, start = enter(layout, room)

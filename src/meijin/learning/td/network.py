@@ -21,6 +21,7 @@ from meijin.learning import checkpoint
 from meijin.learning.checkpoint import Checkpoint
 from meijin.learning.files import find
 from meijin.learning.td import kernels
+from meijin.learning.td.ahead import Search, ahead
 from meijin.learning.td.config import TdConfig, TuplesConfig
 from meijin.learning.td.feature_network import KIND, FeatureNetwork
 from meijin.learning.td.room import SARSA, TD, Q, Room, Rule, make_room, scale
@@ -104,6 +105,13 @@ class Network:
         memory, out = self._at(state), np.zeros(len(state.legal_moves))
         rule = KINDS[self.learn], int(self.squashes), self.gamma
         self.game.kernel(kernels.judge)(self.layout, self.table, memory, *rule, out)
+        return [float(value) for value in out]
+
+    def ahead(self, state: State, depth: int, search: Search) -> list[float]:
+        """`values` after a look at `depth` moves, in a game for one; `search` carries its cache from call to call."""
+        memory, out = self._at(state), np.zeros(len(state.legal_moves))
+        search.states[0] = state.record
+        self.game.kernel(ahead)(self.layout, self.table, memory, search, self.gamma, depth, out)
         return [float(value) for value in out]
 
     def parts(self, state: State, move: int) -> NDArray[np.float64] | None:
