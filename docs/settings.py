@@ -84,9 +84,8 @@ def classic() -> str:
 def td() -> str:
     """The settings of temporal-difference learning; `evaluation` and `length` are like zero's."""
     config = TdConfig("GAME")
-    return (
-        table("td", config, skip=("game", "tuples", "evaluation", "length")) + "\n\n" + table("tuples", config.tuples)
-    )
+    own = table("td", config, skip=("game", "tuples", "features", "evaluation", "length"))
+    return "\n\n".join([own, table("tuples", config.tuples), table("features", config.features)])
 
 
 def page() -> str:

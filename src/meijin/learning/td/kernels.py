@@ -61,40 +61,47 @@ def _make_adapt(game: Game) -> Function:
     return adapt
 
 
-@inlined
-def _rehearse(table: Any, room: Any, rule: Any, seat: int, reward: float, more: int) -> None:
-    """Remember the move from a seat's latest position to `room.best`, and learn some others again."""
-    features, reach = room.past.shape[2], room.past.shape[1]
-    k = room.filled[1]
-    slot = (room.length[seat] - 1) % reach
-    for f in range(features):
-        room.memory[k, 0, f] = room.past[seat, slot, f]
-        room.memory[k, 1, f] = room.best[f]
-    room.facts[k, 0], room.facts[k, 1] = reward, more
-    room.filled[1] = (k + 1) % room.memory.shape[0]
-    room.filled[0] = max(room.filled[0], k + 1)
+def _rehearse(
+    table: Any,
+    rule: Any,
+    memory: Any,
+    facts: Any,
+    filled: Any,
+    rng: Any,
+    past: Any,
+    then: Any,
+    reward: float,
+    more: float,
+) -> None:
+    """Remember a position and the one that followed (`more`: 1 if the game went on), and learn some others again."""
+    k = filled[1]
+    for f in range(past.shape[0]):
+        memory[k, 0, f] = past[f]
+        memory[k, 1, f] = then[f]
+    facts[k, 0], facts[k, 1] = reward, more
+    filled[1] = (k + 1) % memory.shape[0]
+    filled[0] = max(filled[0], k + 1)
     for _ in range(rule.replay):
-        k = below(room.rng, room.filled[0])
-        value, then = 0.0, 0.0
-        for f in range(features):
-            value += table[room.memory[k, 0, f], 0]
-            then += table[room.memory[k, 1, f], 0]
+        k = below(rng, filled[0])
+        value, next_value = 0.0, 0.0
+        for f in range(past.shape[0]):
+            value += table[memory[k, 0, f], 0]
+            next_value += table[memory[k, 1, f], 0]
         slope = 1.0
         if rule.squashes:
-            value, then = squash(value), squash(then)
+            value, next_value = squash(value), squash(next_value)
             slope = 1.0 - value * value
-        error = room.facts[k, 0] + room.facts[k, 1] * rule.gamma * then - value
-        _adjust(table, rule, room.memory[k, 0], error * slope)
+        error = facts[k, 0] + facts[k, 1] * rule.gamma * next_value - value
+        _adjust(table, rule, memory[k, 0], error * slope)
 
 
-@inlined
-def _enter_stage(layout: Any, table: Any, room: Any, at: int) -> None:
-    """Give a stage that is reached for the first time the weights of the one before."""
-    for k in range(at // layout.stage_size):
-        if room.reached[k] == 0:
-            room.reached[k] = 1
-            for i in range(k * layout.stage_size, (k + 1) * layout.stage_size):
-                table[i + layout.stage_size, 0] = table[i, 0]
+def _enter_stage(table: Any, reached: Any, size: int, stage: int) -> None:
+    """Give a stage that is reached for the first time the weights of the one before; all stages have one size."""
+    for k in range(stage):
+        if reached[k] == 0:
+            reached[k] = 1
+            for i in range(k * size, (k + 1) * size):
+                table[i + size, 0] = table[i, 0]
 
 
 def episodes(game: Game) -> Function:
@@ -102,6 +109,11 @@ def episodes(game: Game) -> Function:
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
     pick, weigh, adapt, place = picker(game), make_weigh(game), _make_adapt(game), make_place(game)
     (middle, half), bounded, seats, count = scale(game), game.bounded, game.seats, len(game.board.cells)
+
+    @inlined
+    def remember(table: Any, room: Any, rule: Any, seat: int, reward: float, more: float) -> None:
+        past = room.past[seat, (room.length[seat] - 1) % room.past.shape[1]]
+        _rehearse(table, rule, room.memory, room.facts, room.filled, room.rng, past, room.best, reward, more)
 
     def kernel(layout: Any, table: Any, room: Any, rule: Any, games: int) -> int:
         made = 0
@@ -171,11 +183,11 @@ def episodes(game: Game) -> Function:
                     elif room.length[t] > 0:
                         adapt(table, room, rule, t, best - room.earlier[t])
                         if rule.replay > 0:
-                            more = 0
+                            more = 0.0
                             if room.count[greedy] != ENDS:
                                 choose(room, greedy)
-                                more = 1
-                            _rehearse(table, room, rule, t, room.so_far[greedy] - room.earlier[t], more)
+                                more = 1.0
+                            remember(table, room, rule, t, room.so_far[greedy] - room.earlier[t], more)
                     if random:
                         if rule.kind == Q:
                             room.length[t] = 0
@@ -187,7 +199,7 @@ def episodes(game: Game) -> Function:
                     else:
                         choose(room, chosen)
                         if rule.copies:
-                            _enter_stage(layout, table, room, room.at[chosen])
+                            _enter_stage(table, room.reached, layout.stage_size, room.at[chosen] // layout.stage_size)
                         slot = room.length[t] % reach
                         for f in range(features):
                             room.past[t, slot, f] = room.best[f]
@@ -208,7 +220,7 @@ def episodes(game: Game) -> Function:
                         gained = (room.scores[k] - middle) / half - room.earlier[k]
                         adapt(table, room, rule, k, gained)
                         if rule.replay > 0:
-                            _rehearse(table, room, rule, k, gained, 0)
+                            remember(table, room, rule, k, gained, 0.0)
         return made
 
     return kernel
