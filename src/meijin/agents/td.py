@@ -20,9 +20,9 @@ Values = tuple[float, ...]
 class Td(Agent):
     """Plays the move that an n-tuple network values most. `path`: a run's directory or a checkpoint.
 
-    In a game for one it looks `depth` moves ahead, all outcomes of chance included. Around it,
-    `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead in any game. `inspect` names the tuple
-    that speaks most for the best move and the one that speaks most against it.
+    In a game for one it looks `depth` moves ahead, all outcomes of chance included. In any game,
+    `nply(td("runs/x"), depth=2)` and `mcts_wrap(td("runs/x"))` look further ahead. `inspect` names the tuple that
+    speaks most for the best move and the one that speaks most against it.
     """
 
     deterministic = True

@@ -13,7 +13,7 @@ from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import ENDS, EXP, NONE, Q, TD, scale
+from meijin.learning.td.room import ENDS, EXP, NONE, TD, Q, scale
 from meijin.learning.td.weigh import choose, index, make_look, make_place, make_weigh, shift, squash
 
 

@@ -20,13 +20,14 @@ from meijin.core.state import State
 from meijin.learning import checkpoint
 from meijin.learning.checkpoint import Checkpoint
 from meijin.learning.files import find
-from meijin.learning.td import kernels, room
+from meijin.learning.td import kernels
 from meijin.learning.td.ahead import Search, ahead
 from meijin.learning.td.config import TdConfig, TuplesConfig
+from meijin.learning.td.room import SARSA, TD, Q, Room, make_room, scale
 from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout
 
 KIND = "td"
-KINDS = {"td": room.TD, "sarsa": room.SARSA, "q": room.Q}
+KINDS = {"td": TD, "sarsa": SARSA, "q": Q}
 
 
 @dataclass
@@ -74,8 +75,8 @@ class Network:
         """How many weights add up to a value."""
         return len(self.layout.first)
 
-    def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> room.Room:
-        return room.make_room(self.game, self.features, reach, stream(seed, index))
+    def room(self, reach: int = 1, seed: int = 0, index: int = 0) -> Room:
+        return make_room(self.game, self.features, reach, stream(seed, index))
 
     # ---- values ----
 
@@ -103,14 +104,17 @@ class Network:
         known = self.game.kernel(kernels.explain)(self.layout, self.table, memory, *rule, out)
         return out.reshape(len(self.tuples), -1).sum(axis=1) if known else None
 
-    def _at(self, state: State) -> room.Room:
+    def _at(self, state: State) -> Room:
         memory = self.room()
         memory.states[0] = state.record
         return memory
 
     # ---- files ----
 
-    def save(self, path: Path, extra: Mapping[str, NDArray[Any]] | None = None, **facts: Any) -> Path:
+    def save(
+        self, path: Path, extra: Mapping[str, NDArray[Any]] | None = None, half: bool = False, **facts: Any
+    ) -> Path:
+        """Write a checkpoint; `half`: in half precision, if the weights are in its range."""
         names = [" ".join(self.game.board.cells[c].name for c in places) for places in self.tuples]
         about = {
             "learn": self.learn,
@@ -118,7 +122,10 @@ class Network:
             "gamma": self.gamma,
             "tuples": asdict(self.config) | {"cells": names},
         }
-        return checkpoint.write(path, KIND, self.game, about, {"weights": np.ascontiguousarray(self.weights)}, facts, extra)
+        weights = self.weights.astype(np.float16 if half else np.float32)
+        if not np.isfinite(weights).all():
+            raise MeijinError(f"{path}: the weights go up to {np.abs(self.weights).max():.3g}, too large for float16")
+        return checkpoint.write(path, KIND, self.game, about, {"weights": weights}, facts, extra)
 
     @classmethod
     def load(cls, path: str | Path, game: Game | None = None) -> Checkpoint[Network]:
@@ -129,7 +136,7 @@ class Network:
             config = convert(TuplesConfig, dict(about["tuples"]), str(found.path), {})
             tuples = find_tuples(found.game, config, about["learn"] != "td", 0)
             made, size = layout(found.game, config, tuples, about["learn"] != "td")
-            weights = np.array(tensors["weights"])
+            weights = np.array(tensors["weights"], np.float32)
             if weights.shape != (size,):
                 raise ValueError(f"{len(weights)} weights instead of {size}")
             net = cls(
@@ -151,7 +158,7 @@ def _initial(game: Game, value: float | None, squashes: bool) -> float:
     """What the weights of a position add up to before training."""
     if value is None:
         return 0.0
-    middle, half = room.scale(game)
+    middle, half = scale(game)
     scaled = (value - middle) / half
     if not squashes:
         return scaled
