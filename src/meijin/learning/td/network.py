@@ -169,14 +169,23 @@ def _initial(game: Game, value: float | None, squashes: bool) -> float:
 
 
 def _check_memory(weights: int, numbers: int) -> None:
-    """Raise if the tables would not fit into memory."""
-    needed = 4 * weights * numbers
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):  # not on this system
-        there = 2**34
-    if needed > 0.8 * there:
+    """Raise if the tables would not fit into memory, with the two copies that writing a checkpoint takes."""
+    needed, free = 3 * 4 * weights * numbers, _free_memory()
+    if needed > free:
         raise BadParameter(
-            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and this machine has {there / 2**30:,.1f} "
-            "GiB; use shorter or fewer tuples, fewer values or stages"
+            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; use "
+            "shorter or fewer tuples, fewer values or stages"
         )
+
+
+def _free_memory() -> int:
+    """Bytes that a program can have without swapping; where the system does not say, 16 GiB are assumed."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        return 1024 * int(text.partition("MemAvailable:")[2].split()[0])
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 2**34
