@@ -306,7 +306,7 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
         ("2048", {"output": "tanh"}, "output=tanh: the scores of 2048 have no bounds"),
         ("2048", {"tuples.share": True}, "2048 has 1 seats, not two"),
         ("2048", {"tuples.stages": [12, 11]}, "must ascend"),
-        ("2048", {"tuples.length": 9, "tuples.count": 4}, "GiB; use shorter or fewer tuples"),
+        ("2048", {"tuples.length": 9, "tuples.count": 4}, "GiB are free; use shorter or fewer tuples"),
     ],
 )
 def test_bad_settings_are_refused_before_training(tmp_path: Path, game: str, changes: Any, said: str) -> None:

@@ -49,7 +49,7 @@ def ahead(game: Game) -> Function:
     turn, legal, play, score, odds = game.turn, game.legal, game.play, game.score, game.odds or no_odds
     weigh, enter, look, cells = make_weigh(game), make_enter(game), make_look(game), len(game.board.cells)
 
-    def best(layout: Any, table: Any, room: Any, search: Any, gamma: float, ply: int, depth: int) -> float:
+    def best(layout: Any, table: Any, room: Any, search: Any, gamma: float, ply: Any, depth: Any) -> Any:
         """Of the position at `ply`, in which the seat is to move. At the first one, every move's value is written."""
         if depth == 1:
             copy(room.states[0:1], search.states[ply : ply + 1])

@@ -141,8 +141,11 @@ class Network:
 
     # ---- files ----
 
-    def save(self, path: Path, whole: bool = False, **facts: Any) -> Path:
-        """Write a checkpoint; a `whole` one can go on learning as if nothing had happened."""
+    def save(self, path: Path, whole: bool = False, half: bool = False, **facts: Any) -> Path:
+        """Write a checkpoint; a `whole` one can go on learning as if nothing had happened.
+
+        `half`: in half precision, if the weights are in its range.
+        """
         about = {
             "learn": self.learn,
             "squashes": self.squashes,
@@ -152,8 +155,10 @@ class Network:
         extra = {"reached": self.reached} if whole and len(self.reached) else {}
         if whole and self.table.shape[1] > 1:
             extra["coherent"] = np.ascontiguousarray(self.table[:, 1:])
-        weights = {"weights": np.ascontiguousarray(self.weights)}
-        return checkpoint.write(path, KIND, self.game, about, weights, facts, extra)
+        weights = self.weights.astype(np.float16 if half else np.float32)
+        if not np.isfinite(weights).all():
+            raise MeijinError(f"{path}: the weights go up to {np.abs(self.weights).max():.3g}, too large for float16")
+        return checkpoint.write(path, KIND, self.game, about, {"weights": weights}, facts, extra)
 
     def take(self, other: AnyNetwork, extra: Mapping[str, Any]) -> None:
         """Continue with the weights of a checkpoint."""
@@ -182,7 +187,7 @@ class Network:
         if weights.shape != (size,):
             raise ValueError(f"{len(weights)} weights instead of {size}")
         facts = str(about["learn"]), bool(about["squashes"]), float(about["gamma"])
-        return cls(found.game, *facts, config, tuples, made, weights.reshape(-1, 1))
+        return cls(found.game, *facts, config, tuples, made, weights.astype(np.float32).reshape(-1, 1))
 
 
 def fresh(game: Game, config: TdConfig) -> AnyNetwork:
@@ -233,14 +238,23 @@ def _initial(game: Game, value: float | None, squashes: bool) -> float:
 
 
 def _check_memory(weights: int, numbers: int) -> None:
-    """Raise if the tables would not fit into memory."""
-    needed = 4 * weights * numbers
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):  # not on this system
-        there = 2**34
-    if needed > 0.8 * there:
+    """Raise if the tables would not fit into memory, with the two copies that writing a checkpoint takes."""
+    needed, free = 3 * 4 * weights * numbers, _free_memory()
+    if needed > free:
         raise BadParameter(
-            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and this machine has {there / 2**30:,.1f} "
-            "GiB; use shorter or fewer tuples, fewer values or stages"
+            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; use "
+            "shorter or fewer tuples, fewer values or stages"
         )
+
+
+def _free_memory() -> int:
+    """Bytes that a program can have without swapping; where the system does not say, 16 GiB are assumed."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        return 1024 * int(text.partition("MemAvailable:")[2].split()[0])
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 2**34
