@@ -21,8 +21,10 @@ from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
+from meijin.learning import files
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import Network
+from meijin.training.champions import make_champion
 from meijin.training.td_run import TdRun
 
 GAME = "tic_tac_toe"
@@ -327,3 +329,19 @@ def test_other_devices_and_checkpoints_are_refused(tmp_path: Path) -> None:
         build(f'sarsa("{path}")', make(GAME))
     with pytest.raises(MeijinError, match="holds a net of kind 'td'"):
         build(f'zero("{path}")', make(GAME))
+
+
+def test_a_run_becomes_a_champion_that_plays_without_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEIJIN_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(files, "PACKAGED", tmp_path / "none")
+    monkeypatch.setattr(files, "torch_missing", lambda: "torch")
+    game = make("2048(size=2)")
+    trained(tmp_path / "run", str(game), 1, games=200, epsilon=0.0)
+    path = make_champion(tmp_path / "run", measures=["score(games=2)"], workers=0)
+    said = files.about(path)
+    assert said is not None and said["facts"]["games"] == 200 and said["facts"]["strength"][0]["depth"] == 2
+    state = State(game).play_line("a1=2 b2=2")
+    agent = build("champion", game)
+    assert agent.analyse(state).moves[0].move == build(f'td("{path}", depth=2)', game).act(state)
+    weak = build("champion(level=1, seed=1)", game)
+    assert len({weak.act(state) for _ in range(40)}) > 1  # nearly every second move is random

@@ -14,7 +14,7 @@ from meijin.core.game import Game
 from meijin.learning.td.config import TuplesConfig
 
 ENTRIES = 20_000  # of a table whose length is not given: nine cells of three values
-MOST = 2**26  # weights of a network whose tuples are not given
+MOST = 2**24  # weights of a network whose tuples are not given: 200 MB with what coherence needs
 OFTEN = 16  # how many features see each cell, if the number of tuples is not given
 
 DENSE = 2**17  # bytes at most of `Layout.dense`, so that it stays in the processor's fastest memory
@@ -117,11 +117,12 @@ def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tup
     copies = (1 if config.share else game.seats) * (1 + len(config.stages)) * (game.num_moves if moves else 1)
     symmetries = len([s for s in game.symmetries if not s.swaps][: config.symmetries or None])
     ordered = np.sort(sizes[useful])[::-1]
-    length, count = config.length, config.count
-    if not length:
-        fitting = np.cumprod(ordered.astype(float)) <= min(ENTRIES, max(8.0, MOST / copies / 16))
-        length = max(1, min(len(useful), int(fitting.sum())))
-    count = count or max(4, math.ceil(OFTEN * len(useful) / (length * symmetries)))
+    lengths = np.arange(1, len(useful) + 1)
+    enough = np.maximum(4, np.ceil(OFTEN * len(useful) / (lengths * symmetries)))  # tuples of each length
+    entries = np.cumprod(ordered.astype(float))
+    fitting = (entries <= ENTRIES) & (entries * (config.count or enough) * copies <= MOST)
+    length = config.length or max(1, int(fitting.sum()))
+    count = config.count or int(enough[length - 1])
     rng = np.random.default_rng((seed, 15))
     found: dict[frozenset[int], tuple[int, ...]] = {}
     for _ in range(20 * count):  # where there are few different ones, fewer have to do
