@@ -144,6 +144,14 @@ def test_more_repetitions_can_be_asked_for_later_but_nothing_else(tmp_path: Path
     assert [(e.name, e.number) for e in seen if isinstance(e, TrialDone)] == [("2", 2)]
 
 
+def test_a_run_that_fails_does_not_keep_the_others_from_going_on(tmp_path: Path) -> None:
+    settings = {**SETTINGS, "coherence": "none"}
+    made = SweepRun(tmp_path, small(game="2048(size=2)", settings=settings, sweep={"alpha": [1e30, 0.1]}))
+    assert not made.go()
+    assert "lower alpha" in made.failed["alpha=1e+30/1"]
+    assert [trial.name for trial in made.waiting()] == ["alpha=1e+30/1"]
+
+
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="processes are ended by their group here")
 def test_a_sweep_in_several_processes_survives_being_killed(tmp_path: Path) -> None:
     plan = PLAN.partition("[sweep]")[0].replace("repeat = 2", "repeat = 3").replace("iterations = 2", "iterations = 12")

@@ -18,7 +18,7 @@ from meijin.cli.program import INTERRUPTED
 from meijin.cli.run_display import JsonLines, Lines, Shown
 from meijin.cli.stopping import stoppable
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.learning.config import read
 from meijin.training import check_method, default_folder
@@ -79,6 +79,9 @@ def _go(made: SweepRun, workers: int, load: Sequence[Path], as_json: bool) -> No
         complete = made.go(shown, workers=workers)
     if not as_json:
         _print(made)
+    if made.failed:
+        name, why = next(iter(made.failed.items()))
+        raise MeijinError(f"{len(made.failed)} of {len(made.trials)} runs failed, such as {name}: {why}")
     if not complete:
         if not as_json:
             done = len(made.trials) - len(made.waiting())

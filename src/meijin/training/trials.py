@@ -20,10 +20,10 @@ from typing import Any
 from meijin.agents.registrations import Registrations, register_again, registrations
 from meijin.core.atomic import write_file
 from meijin.core.config import convert
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.config import read
 from meijin.training import resume, start
-from meijin.training.events import Event, Finished, Handler, TrialDone, TrialStarted
+from meijin.training.events import Event, Finished, Handler, TrialDone, TrialStarted, Warned
 from meijin.training.folder import RunFolder
 from meijin.training.run import Run
 from meijin.training.summary import write_summary
@@ -93,6 +93,7 @@ class SweepRun:
         self.sweep = sweep
         self.trials = sweep.trials()
         write_file(plan, sweep.to_json().encode())
+        self.failed: dict[str, str] = {}  # trial -> its error, of the latest `go`
         self._stopping = threading.Event()
         self._running: Run[Any] | None = None
 
@@ -113,6 +114,9 @@ class SweepRun:
     def go(self, *handlers: Handler, workers: int = 1) -> bool:
         """Do what is missing, in so many processes, and write the summary; returns whether all runs are finished.
 
+        A run that fails, as with a step size that is far too large, does not keep the others from going on. `failed`
+        has its error, and the next `go` tries it again.
+
         Handlers get a `TrialStarted` and a `TrialDone` for every run, and with one worker its own events too.
         """
         if workers < 1:
@@ -122,18 +126,22 @@ class SweepRun:
             for handler in handlers:
                 handler(event)
 
+        self.failed = {}
         try:
             missing = self.waiting()
             results = self._here(missing, emit) if workers == 1 else self._apart(missing, emit, workers)
             for trial, result in results:
-                if result.reason:
+                if isinstance(result, MeijinError):
+                    self.failed[trial.name] = str(result)
+                    emit(Warned(f"run {trial.name} failed: {result}"))
+                elif result.reason:
                     number = len(self.trials) - len(self.waiting())
                     emit(TrialDone(trial.name, number, len(self.trials), result.iteration, result.reason))
         finally:
             write_summary(self.folder, self.trials)
         return not self.waiting()
 
-    def _here(self, trials: Sequence[Trial], emit: Handler) -> Iterator[tuple[Trial, Result]]:
+    def _here(self, trials: Sequence[Trial], emit: Handler) -> Iterator[tuple[Trial, Result | MeijinError]]:
         def begun(run: Run[Any]) -> None:
             self._running = run
             if self.stopping:
@@ -143,9 +151,14 @@ class SweepRun:
             if self.stopping:
                 return
             emit(TrialStarted(trial.name, 1 + self.trials.index(trial), len(self.trials)))
-            yield trial, run_trial(trial, self.folder, self.device, (emit,), begun)
+            try:
+                yield trial, run_trial(trial, self.folder, self.device, (emit,), begun)
+            except MeijinError as error:
+                yield trial, error
 
-    def _apart(self, trials: Sequence[Trial], emit: Handler, workers: int) -> Iterator[tuple[Trial, Result]]:
+    def _apart(
+        self, trials: Sequence[Trial], emit: Handler, workers: int
+    ) -> Iterator[tuple[Trial, Result | MeijinError]]:
         known = (registrations(),)
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(workers, max(1, len(trials))), spawn, _prepare, known) as pool:
@@ -159,7 +172,11 @@ class SweepRun:
                     if not going:
                         return
                     for done in wait(going, LOOK, FIRST_COMPLETED).done:
-                        yield going.pop(done), done.result()
+                        try:
+                            yield going[done], done.result()
+                        except MeijinError as error:
+                            yield going[done], error
+                        del going[done]
                     if self.stopping:
                         (self.folder / STOP).touch()
             finally:
