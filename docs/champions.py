@@ -13,8 +13,9 @@ PAGE = Path(__file__).parent / "champions.md"
 
 INTRODUCTION = """# Champions
 
-Small nets that come with Meijin, trained by `meijin train GAME zero`. `champion` is the agent that plays with the one
-of its game; `meijin play GAME` takes it as the opponent. Playing needs no PyTorch.
+Small nets that come with Meijin, trained by `meijin train GAME zero`, and for 2048 an n-tuple network, trained by
+`meijin train 2048 td`. `champion` is the agent that plays with the one of its game; `meijin play GAME` takes it as the
+opponent. Playing needs no PyTorch.
 
 ```sh
 meijin play connect_four --seat 1="champion(simulations=400)"
@@ -38,6 +39,9 @@ each level against the one below it, with 95 % intervals; those above 6 have not
 | 4 | 3 | 66.0 % (56.3 to 74.5) | 81.2 % (71.3 to 88.3) |
 | 5 | 4 | 62.5 % (52.7 to 71.4) | 71.2 % (60.5 to 80.0) |
 | 6 | 5 | - | 55.0 % (44.1 to 65.4) |
+
+An n-tuple network looks 2 moves ahead at full strength in a game for one. Below, it looks at one, and 5 % of the moves
+are random for each level that is missing.
 
 ## Exact answers
 

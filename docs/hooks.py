@@ -13,6 +13,7 @@ OUTSIDE = {  # place on the site -> place in the repository
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
     "experiments-zero.md": "experiments/zero/README.md",
+    "experiments-td.md": "experiments/td/README.md",
     "experiments-classic.md": "experiments/classic/README.md",
 }
 

@@ -1,4 +1,4 @@
-"""Writes the tables of settings in docs/zero.md from the classes of configs: `python docs/settings.py`."""
+"""Writes the tables of settings in docs/zero.md and docs/td.md from the configs: `python docs/settings.py`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from typing import Any
 from meijin.core.errors import MeijinError
 from meijin.learning.classic.config import ClassicConfig
 from meijin.learning.nets.config import SIZES, NetConfig
+from meijin.learning.td.config import TdConfig
 from meijin.learning.zero.config import ZeroConfig
 
 PAGE = Path(__file__).parent / "zero.md"
+TD_PAGE = Path(__file__).parent / "td.md"
 
 
 def comments(kind: type) -> dict[str, str]:
@@ -79,10 +81,25 @@ def classic() -> str:
     return whole.partition("| setting")[1] + whole.partition("| setting")[2]
 
 
+def td() -> str:
+    """The settings of temporal-difference learning; `evaluation` and `length` are like zero's."""
+    config = TdConfig("GAME")
+    own = table("td", config, skip=("game", "tuples", "features", "evaluation", "length"))
+    return "\n\n".join([own, table("tuples", config.tuples), table("features", config.features)])
+
+
 def page() -> str:
-    """The page with its tables as they should be."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, made in (("settings", tables()), ("classic", classic())):
+    """The page about zero and the classic nets with its tables as they should be."""
+    return _filled(PAGE, ("settings", tables()), ("classic", classic()))
+
+
+def td_page() -> str:
+    return _filled(TD_PAGE, ("settings", td()))
+
+
+def _filled(path: Path, *found: tuple[str, str]) -> str:
+    text = path.read_text(encoding="utf-8")
+    for name, made in found:
         before, _, rest = text.partition(f"<!-- {name} -->")
         after = rest.partition(f"<!-- /{name} -->")[2]
         text = f"{before}<!-- {name} -->\n{made}\n<!-- /{name} -->{after}"
@@ -91,3 +108,4 @@ def page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    TD_PAGE.write_text(td_page(), encoding="utf-8")

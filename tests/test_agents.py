@@ -39,7 +39,7 @@ CATALOGUE = {
     "champion(level=2)": ["connect_four"],
 }
 #: These ask a person, or need a run that somebody has trained; their own tests try them.
-ELSEWHERE = {"human", "zero", "policy", "value", "policy_value"}
+ELSEWHERE = {"human", "zero", "policy", "value", "policy_value", "td", "sarsa", "q"}
 
 
 def test_every_agent_of_the_catalogue_is_tried() -> None:

@@ -176,10 +176,11 @@ def test_the_site_has_every_page() -> None:
     assert outside and listed == pages | outside
 
 
-def test_every_setting_of_zero_is_documented() -> None:
+def test_every_setting_of_a_run_is_documented() -> None:
     pytest.importorskip("torch")
     settings = script("settings")
     assert settings.page() == settings.PAGE.read_text(encoding="utf-8"), "run python docs/settings.py"
+    assert settings.td_page() == settings.TD_PAGE.read_text(encoding="utf-8"), "run python docs/settings.py"
 
 
 def test_the_page_of_champions_says_what_they_say() -> None:

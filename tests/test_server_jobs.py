@@ -153,6 +153,40 @@ def test_what_a_page_asks_of_training_names_no_files(trained: Path) -> None:
             assert server.http.get(f"/api/runs/{name}").status_code in (404, 405, 422)
 
 
+def test_tables_are_trained_watched_and_played_over_the_web(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    small = {"game": "tic_tac_toe", "changes": {"games": 50, "length.keep": 1, "length.evaluate": 0, "threads": 10_000}}
+    with serving(tmp_path) as server, server.socket() as talk:
+        for wrong in (
+            {"changes": {"tuples.cells": ["a1 z9"]}},
+            {"changes": {"tuples.cells": ["../x"]}},
+            {"changes": {"alhpa": 1}},
+            {"game": "2048", "changes": {"tuples.length": 9, "tuples.count": 4}},  # does not fit into memory
+            {"preset": "strong"},
+        ):
+            assert server.refusal("runs", **{"name": "new", "method": "td", **small, **wrong}) == "bad", wrong
+        for method in ("td", "q"):
+            small["changes"] |= {"tuples.cells": ["a1 b1 c1", "a2 b2"]}
+            server.post("runs", name=method, method=method, iterations=2, **small)
+            talk.say("follow", what="train", name=method)
+            assert event(talk, event="finished")["agent"] == f'{method}("{method}")'
+            event(talk, event="state", state="finished")
+        run = server.get("runs/td")
+        schema_jobs.RunOut.model_validate(run)
+        assert run["agent"] == 'td("td")' and len(run["metrics"]["error"]) == 2
+        assert 1 <= run["config"]["threads"] < 10_000
+        number = talk.say("opinions", run="q", at={"game": "tic_tac_toe", "moves": [4]})
+        opinion = talk.until(lambda m: m["id"] == number)
+        assert opinion["iteration"] == 1 and len(opinion["moves"]) == 8 and len(opinion["moves"][0]["value"]) == 2
+        number = talk.say("boards", run="td", count=1, every=0.1)
+        assert len(talk.until(lambda m: m["id"] == number)["boards"][0]["moves"]) == 1
+        made = server.post(
+            "tables", game="tic_tac_toe", seats=[{"kind": "agent", "agent": 'td("td/000001")'}, {"kind": "person"}]
+        )
+        talk.say("join", table=made["id"])
+        talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 1)
+
+
 # ---- tournaments ----
 
 

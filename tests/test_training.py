@@ -75,7 +75,7 @@ def test_a_run_tells_all_it_does(tmp_path: Path) -> None:
 
 def test_events_are_frozen_typed_and_one_line_of_json() -> None:
     known = [kind for _, kind in inspect.getmembers(events, inspect.isclass) if issubclass(kind, Event)]
-    assert len(known) == 11 and all(dataclasses.is_dataclass(kind) for kind in known)
+    assert len(known) == 13 and all(dataclasses.is_dataclass(kind) for kind in known)
     event = IterationDone(3, {"loss": float("nan"), "games": 4}, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         event.iteration = 4  # type: ignore[misc]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from meijin.core.parameters import Range as Range
     from meijin.core.pieces import Piece as Piece
     from meijin.core.state import State as State
+    from meijin.learning.td.features import features as features
     from meijin.web.notebook import board as board
 
 __version__ = "0.1.0"
@@ -66,6 +67,7 @@ _PUBLIC = {
     "build": "agents.catalogue",
     "check_agent": "agents.check",
     "check_game": "core.check",
+    "features": "learning.td.features",
     "game": "core.catalogue",
     "game_names": "core.catalogue",
     "make": "core.catalogue",
@@ -97,6 +99,7 @@ __all__ = [
     "build",
     "check_agent",
     "check_game",
+    "features",
     "game",
     "game_names",
     "make",

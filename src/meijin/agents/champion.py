@@ -1,4 +1,4 @@
-"""`champion`: AlphaZero's search with the net that comes with Meijin for a game, at full strength or weaker."""
+"""`champion`: the net that comes with Meijin for a game, at full strength or weaker."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.agents.solving import Solving, shared_solver
+from meijin.agents.td import Td
 from meijin.agents.zero import ZeroSearch
 from meijin.core.agent import Analysis, Limit
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import between
-from meijin.core.rng import choose, fresh_seed, stream
+from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
 from meijin.learning import files
 from meijin.search.solvers import unsolved
@@ -42,6 +43,8 @@ LEVELS = {
     8: (32, 0.45),
     9: (96, 0.25),
 }
+AHEAD = 2  # moves that an n-tuple network looks ahead at full strength
+CHANCE_MOVES = 0.05  # of its moves that are random, for each level below that
 
 
 def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> NDArray[np.float64]:
@@ -52,7 +55,9 @@ def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> N
 
 
 class Champion(Solving, ZeroSearch):
-    """The strongest net that comes with Meijin for a game, in AlphaZero's search; see `meijin champion list`.
+    """The strongest net that comes with Meijin for a game; see `meijin champion list`.
+
+    It plays by AlphaZero's search; in 2048, where an n-tuple network is stronger, by expectimax.
 
     `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1 it thinks less and less and
     chooses its moves more and more by chance, and decides by itself how long to think. Where the game has a solver that
@@ -84,12 +89,16 @@ class Champion(Solving, ZeroSearch):
             self.deterministic = self.ponders = False
         super().__init__(simulations, seconds, c, fpu, reuse, device, seed)
         self._rng = stream(fresh_seed() if seed is None else seed)
+        self._found: tuple[Game, Td | None] | None = None
 
     def reseed(self, seed: int) -> None:
         super().reseed(seed)
         self._rng = stream(seed)
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        if (tuples := self._tuples(state.game)) is not None:
+            yield from tuples.think(state, limit, every)
+            return
         if self.exact and unsolved(state.game) is None:
             began = time.perf_counter()
             if (found := self._solved(state, limit)) is not None:
@@ -113,6 +122,11 @@ class Champion(Solving, ZeroSearch):
     def decide(self, state: State, limit: Limit) -> Move:
         if self.level == FULL or len(state.legal_moves) == 1:
             return super().decide(state, limit)
+        if self._tuples(state.game) is not None:
+            with np.errstate(over="ignore"):
+                if uniform(self._rng) < CHANCE_MOVES * (FULL - self.level):
+                    return state.legal_moves[int(below(self._rng, len(state.legal_moves)))]
+            return super().decide(state, limit)
         *_, found = self.think(state, limit, math.inf)
         visits, priors = (np.array([getattr(info, name) for info in found.moves]) for name in ("visits", "prior"))
         shares = chances(visits, priors, LEVELS[self.level][1])
@@ -125,6 +139,18 @@ class Champion(Solving, ZeroSearch):
             return None
         known = sorted({said["game"] for _, said in files.champions()})
         return f"it has no champion yet; {'games that have one: ' + ', '.join(known) if known else 'no game has one'}"
+
+    def has_net(self, game: Game) -> bool:
+        path = files.champion(game)
+        return path is not None and files.kind(path) != "td"
+
+    def _tuples(self, game: Game) -> Td | None:
+        """The n-tuple network of a game whose champion is one."""
+        if self._found is None or self._found[0] is not game:
+            path = None if self.has_net(game) else files.champion(game)
+            ahead = AHEAD if self.level == FULL and game.seats == 1 else 1
+            self._found = game, None if path is None else Td(str(path), ahead)
+        return self._found[1]
 
     def net(self, game: Game) -> Weights:
         path = files.champion(game)

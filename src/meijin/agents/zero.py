@@ -51,6 +51,10 @@ class ZeroSearch(Agent):
     def net(self, game: Game) -> HasWeights:
         """The net for that game; an error says why there is none."""
 
+    def has_net(self, game: Game) -> bool:
+        """Whether it asks a net of AlphaZero's kind in that game."""
+        return True
+
     def load(self, net: HasWeights) -> None:
         """Continue with these weights, from a net of the same shape."""
         if self._player is not None:

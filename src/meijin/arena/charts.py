@@ -28,7 +28,7 @@ _STYLE = (
 )
 
 
-def _svg(width: float, height: float, title: str, description: str, parts: Sequence[str]) -> str:
+def svg(width: float, height: float, title: str, description: str, parts: Sequence[str]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="meijin-chart" role="img" width="{width:g}" '
@@ -42,7 +42,7 @@ def _svg(width: float, height: float, title: str, description: str, parts: Seque
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
+def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
     # dy centres the letters on the point; dominant-baseline is not drawn alike everywhere.
     style = f' class="{kind}"' if kind else ""
     return f'<text x="{x:g}" y="{y:g}" dy=".35em" text-anchor="{anchor}"{style}>{escape(words)}</text>'
@@ -76,10 +76,10 @@ def heat_map(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResults],
     top = 34
     parts: list[str] = []
     for column in range(len(names)):
-        parts.append(_text(left + (column + 0.5) * cell, top / 2, str(column + 1), "middle"))
+        parts.append(text(left + (column + 0.5) * cell, top / 2, str(column + 1), "middle"))
     for row, one in enumerate(names):
         y = top + row * cell
-        parts.append(_text(left - gap, y + cell / 2, labels[row], "end"))
+        parts.append(text(left - gap, y + cell / 2, labels[row], "end"))
         for column, other in enumerate(names):
             x = left + column * cell
             box = f'x="{x:g}" y="{y:g}" width="{cell - 2}" height="{cell - 2}" rx="4"'
@@ -91,13 +91,13 @@ def heat_map(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResults],
             ink = "on-dark" if abs(pair.share - 0.5) > 0.3 else "on-light"
             parts.append(
                 f'<g><title>{escape(says)}</title><rect {box} fill="{colour(pair.share)}"/>'
-                f"{_text(x + cell / 2 - 1, y + cell / 2 - 1, percent(pair.share), 'middle', ink)}</g>"
+                f"{text(x + cell / 2 - 1, y + cell / 2 - 1, percent(pair.share), 'middle', ink)}</g>"
             )
     describe = (
         "Each cell is the share of the points, in percent, that the agent of the row took from the agent of the "
         "column; orange is little, grey is half, blue is much."
     )
-    return _svg(left + len(names) * cell + gap, top + len(names) * cell + gap, title, describe, parts)
+    return svg(left + len(names) * cell + gap, top + len(names) * cell + gap, title, describe, parts)
 
 
 def rating_plot(rows: Sequence[StandingsRow], title: str, anchor: str | None = None) -> str:
@@ -118,20 +118,20 @@ def rating_plot(rows: Sequence[StandingsRow], title: str, anchor: str | None = N
         tick = low + k * step
         x, kind = at(tick), "zero" if tick == 0 else "soft"
         parts.append(f'<line x1="{x:g}" y1="{top:g}" x2="{x:g}" y2="{bottom:g}" class="{kind}"/>')
-        parts.append(_text(x, bottom + 16, f"{tick:+g}" if tick else "0", "middle"))
+        parts.append(text(x, bottom + 16, f"{tick:+g}" if tick else "0", "middle"))
     for k, line in enumerate(rows):
         y, rating = top + (k + 0.68) * row, line.rating
         says = f"{line.name}: {rating.elo:+.0f}, 95 % from {rating.low:+.0f} to {rating.high:+.0f}"
         caps = "".join(f"M{at(end):.1f} {y - 5:g}v10" for end in (rating.low, rating.high))
         parts.append(
-            f"<g><title>{escape(says)}</title>{_text(left, y - 18, short(line.name, 48), kind='name')}"
+            f"<g><title>{escape(says)}</title>{text(left, y - 18, short(line.name, 48), kind='name')}"
             f'<path d="M{at(rating.low):.1f} {y:g}H{at(rating.high):.1f}{caps}" class="mark" stroke-width="2" '
             f'fill="none"/><circle cx="{at(rating.elo):.1f}" cy="{y:g}" r="5" class="dot"/></g>'
         )
     zero = f"{anchor} is 0" if anchor else "the mean is 0"
-    parts.append(_text(left + wide / 2, bottom + 40, f"Elo ({zero})", "middle"))
+    parts.append(text(left + wide / 2, bottom + 40, f"Elo ({zero})", "middle"))
     describe = "; ".join(f"{line.name} {line.rating.elo:+.0f}" for line in rows)
-    return _svg(wide + 2 * left, bottom + 56, title, f"Elo ratings with 95 % intervals: {describe}.", parts)
+    return svg(wide + 2 * left, bottom + 56, title, f"Elo ratings with 95 % intervals: {describe}.", parts)
 
 
 def _step(span: float) -> float:

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from meijin.agents.catalogue import agents, build
+from meijin.agents.catalogue import build
+from meijin.agents.registrations import load
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.plan import Plan
 from meijin.arena.pool import WorkerPool, cores, play_tasks
@@ -24,10 +25,9 @@ from meijin.arena.standings import PlayedGame, Standings
 from meijin.arena.store import Store
 from meijin.core import config
 from meijin.core.agent import Agent, Limit
-from meijin.core.catalogue import games, make
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
-from meijin.core.registry import load_file
 
 MAX_GAMES = 100_000_000
 
@@ -48,7 +48,7 @@ class Tournament:
         """Check that the plan can be played, and that it is the same as when the tournament began."""
         self.plan, self.store = plan, store
         for file in plan.load:
-            load_file(file, games, agents)
+            load(file)
         self.names = tuple(agent.name for agent in plan.agents)
         challengers = tuple(k for k, agent in enumerate(plan.agents) if agent.challenger)
         self.games: list[Game] = []

@@ -11,7 +11,7 @@ from meijin.cli.fame_app import hall
 from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Seconds, Simulations
 from meijin.cli.program import Program
 from meijin.cli.records_app import games_db, replay
-from meijin.cli.training_app import champions, train
+from meijin.cli.training_app import champions, sweep, tables, train
 
 app = typer.Typer(
     cls=Program,
@@ -282,6 +282,8 @@ def evaluate(
 
 
 app.command(rich_help_panel=TRAIN)(train)
+app.command(rich_help_panel=TRAIN)(sweep)
+app.add_typer(tables, name="td", rich_help_panel=TRAIN)
 app.add_typer(champions, name="champion", rich_help_panel=TRAIN)
 
 

@@ -62,6 +62,10 @@ def make(
 
 def net_words(said: dict[str, Any]) -> str:
     net = said.get("net", {})
+    if "tuples" in net:
+        cells = net["tuples"]["cells"]
+        lengths = sorted({len(names.split()) for names in cells})
+        return f"{len(cells)} tuples of {' or '.join(map(str, lengths))} cells"
     pooled = ", pooled" if net.get("pooling") else ""
     return f"{net.get('blocks')} blocks of {net.get('channels')}{pooled}"
 
@@ -70,7 +74,8 @@ def trained_words(said: dict[str, Any]) -> str:
     facts = said.get("facts", {})
     if "seconds" not in facts:
         return "-"
-    return f"{facts['seconds'] / 60:.1f} min, {facts.get('positions', 0):,} positions"
+    many = f"{facts['games']:,} games" if "games" in facts else f"{facts.get('positions', 0):,} positions"
+    return f"{facts['seconds'] / 60:.1f} min, {many}"
 
 
 def strength_words(said: dict[str, Any]) -> str:
@@ -82,6 +87,7 @@ def strength_words(said: dict[str, Any]) -> str:
             for x in (each["interval"][0], each["value"], each["interval"][1])
         )
         unit = " %" if share else ""
-        who = f"{each['by']} with {each['simulations']} simulations"
+        effort = f"{each['simulations']} simulations" if "simulations" in each else f"depth {each['depth']}"
+        who = f"{each['by']} with {effort}"
         parts.append(f"{who}: {value}{unit} ({low} - {high}), {each['games']} games")
     return "; ".join(parts) or "-"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from meijin.cli.console import announce_compiling
 from meijin.core.agent import Agent, Limit
-from meijin.core.catalogue import games
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.core.expression import Call, parse
 
@@ -20,12 +19,13 @@ if TYPE_CHECKING:
 
 
 def prepare(load: Sequence[Path], *more: Registry[Any]) -> list[Entry[Any]]:
-    """Load the files of --load; returns the games and agents that they register, and what they add to `more`."""
-    from meijin.agents.catalogue import agents
-    from meijin.core.registry import load_file
-
+    """Load the files of --load; returns the games, agents and features in them, and what they add to `more`."""
     announce_compiling()
-    return [entry for path in load for entry in load_file(path, games, agents, *more)]
+    if not load:
+        return []
+    from meijin.agents.registrations import load as load_file
+
+    return [entry for path in load for entry in load_file(path, *more)]
 
 
 def position(game: Game, moves: str) -> State:

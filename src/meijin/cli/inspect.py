@@ -20,7 +20,7 @@ from rich.text import Text
 from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import limit, position, prepare, shown
-from meijin.cli.console import busy, out, print_json, telling
+from meijin.cli.console import busy, out, print_json, table, telling
 from meijin.cli.program import interruptible
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
@@ -33,6 +33,8 @@ from meijin.core.state import State
 AGENT = "mcts(simulations=10000)"
 WATCHED = "mcts"  # with --watch, until it is stopped
 BAR = 8  # columns of the bar of the move with the most visits
+COMPARED = 3  # best moves whose values are taken apart
+MOST_REASONS = 12  # parts of values that are shown
 GAP = 3  # columns between two columns of the table
 SHORTEST = 15  # columns that an expected line is worth showing in
 ELLIPSIS = " …"
@@ -72,10 +74,12 @@ def inspect(
     with busy(f"{named} is looking at the position"):
         analysis = interruptible(lambda: player.analyse(state, chosen), player.stop)
     if as_json:
-        print_json(_as_json(state, named, analysis))
+        print_json(_as_json(state, named, analysis) | _reasons_as_json(state, player, analysis))
     else:
         _print_position(state)
         _print_analysis(state, named, analysis)
+        if (parts := _reasons_table(state, player, analysis)) is not None:
+            out().print(parts)
 
 
 def _watched(state: State, agent: Agent, limit: Limit, named: str) -> Analysis:
@@ -159,6 +163,32 @@ def _print_position(state: State) -> None:
 def _print_analysis(state: State, agent: str, analysis: Analysis) -> None:
     for part in _opinion(state, agent, analysis):
         out().print(part)
+
+
+def _reasons_as_json(state: State, agent: Agent, analysis: Analysis) -> dict[str, Any]:
+    """What the values are made of, by move, if the agent can tell."""
+    found = {info.move.name: dict(agent.reasons(state, info.move)) for info in analysis.moves}
+    return {"reasons": found} if any(found.values()) else {}
+
+
+def _reasons_table(state: State, agent: Agent, analysis: Analysis) -> Table | None:
+    """What adds most to the values of the best moves, or takes most away."""
+    found = {info.move: dict(agent.reasons(state, info.move)) for info in analysis.moves[:COMPARED]}
+    known = {move: parts for move, parts in found.items() if parts}
+    if not known:
+        return None
+    names = list(dict.fromkeys(name for parts in known.values() for name in parts))
+    weight = {name: max(abs(parts.get(name, 0.0)) for parts in known.values()) for name in names}
+    shown = sorted(names, key=lambda name: -weight[name])[:MOST_REASONS]
+    moves = [move.name for move in known]
+    made = table("adds to the value of", *moves, right=tuple(moves))
+    for name in shown:
+        made.add_row(name, *(f"{parts.get(name, 0.0):+.3f}" for parts in known.values()))
+    if rest := [name for name in names if name not in shown]:
+        sums = (sum(parts.get(name, 0.0) for name in rest) for parts in known.values())
+        made.add_row(Text(f"{len(rest)} others", "dim"), *(f"{value:+.3f}" for value in sums))
+    made.add_row(Text("sum", "bold"), *(f"{sum(parts.values()):+.3f}" for parts in known.values()))
+    return made
 
 
 def _opinion(state: State, agent: str, analysis: Analysis, most: int | None = None) -> list[RenderableType]:

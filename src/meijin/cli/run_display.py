@@ -45,6 +45,9 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("keeps", "keeps", "{:.1%}"),
     ("wins", "wins", "{:,.0f}"),
     ("losses", "losses", "{:,.0f}"),
+    ("error", "error", "{:.4f}"),
+    ("score", "score_greedy", "{:,.0f}"),
+    ("moves/s", "moves_per_second", "{:,.0f}"),
     ("sims/s", "simulations_per_second", "{:,.0f}"),
     ("Elo", "elo", "{:+.0f}"),
 )
@@ -114,6 +117,7 @@ class Shown(Lines):
         super().__init__(game, load)
         self.rows: deque[Mapping[str, float]] = deque(maxlen=ROWS)
         self.notes: deque[str] = deque(maxlen=4)
+        self.heading = str(game)
         self.now, self.note, self.compiling = "starting", "", ""
         self.share: float | None = None
         self.began, self.seconds = time.monotonic(), 0.0  # when the display began; what the run had taken before
@@ -152,7 +156,7 @@ class Shown(Lines):
         super().stopped()
 
     def render(self) -> RenderableType:
-        parts: list[RenderableType] = [Text.assemble((str(self.game), "bold"), "  ", (str(self.folder), "dim"))]
+        parts: list[RenderableType] = [Text.assemble((self.heading, "bold"), "  ", (str(self.folder), "dim"))]
         if self.rows:
             known = [dict(figures(row)) for row in self.rows]
             titles = [title for title, *_ in COLUMNS if any(title in row for row in known)]

@@ -5,24 +5,18 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import signal
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from meijin.cli.common import prepare
 from meijin.cli.program import INTERRUPTED
+from meijin.cli.stopping import stoppable
 from meijin.core.catalogue import make
-from meijin.core.errors import BadParameter, UnknownName, suggest
-
-if TYPE_CHECKING:
-    from meijin.cli.run_display import JsonLines
-    from meijin.training.run import Run
+from meijin.core.errors import BadParameter
 
 
 def train(name: str, method: str, load: Sequence[Path], as_json: bool, **options: Any) -> None:
@@ -35,42 +29,18 @@ def train(name: str, method: str, load: Sequence[Path], as_json: bool, **options
     from meijin.cli.run_display import display
     from meijin.training.events import Stopped
 
-    if method not in training.METHODS:
-        hint = suggest(method, training.METHODS)
-        raise UnknownName(f"unknown method '{method}'{hint}; methods are {', '.join(training.METHODS)}")
+    training.check_method(method)
     game = make(name)
     given = {key: value for key, value in options.items() if value is not None}
-    known = inspect.signature(training.METHODS[method]).parameters
+    known = inspect.signature(training.METHODS["td" if method in ("sarsa", "q") else method]).parameters
     if other := next((key for key in given if key not in known), None):
         raise BadParameter(f"--{other.replace('_', '-')} is not an option of {method}")
     with display(game, load, as_json) as shown:
         run = training.start(method, game, began=began, **given)
-        with _stoppable(run, shown):
+        with stoppable(run, shown):
             last = run.go(shown)
     if isinstance(last, Stopped):
         raise typer.Exit(INTERRUPTED)
-
-
-@contextmanager
-def _stoppable(run: Run[Any], shown: JsonLines) -> Iterator[None]:
-    """Ctrl-C asks the run to stop soon; pressed again, it does not wait for that."""
-
-    def ask(number: int, frame: Any) -> None:
-        if run.stopping:
-            raise KeyboardInterrupt
-        run.stop()
-        shown.stopping()
-
-    here = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)} if here else {}
-    try:
-        yield
-    except KeyboardInterrupt:
-        shown.stopped()
-        raise typer.Exit(INTERRUPTED) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def assignments(texts: Sequence[str]) -> dict[str, Any]:

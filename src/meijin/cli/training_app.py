@@ -9,12 +9,21 @@ import typer
 
 from meijin.cli.options import GameName, Json, Load
 
+Events = Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")]
+Workers = Annotated[
+    int, typer.Option("--workers", metavar="N", min=1, help="Processes that train, one run each; by default 1.")
+]
+
+tables = typer.Typer(no_args_is_help=True, help="Networks that td, sarsa and q have trained.")
 champions = typer.Typer(no_args_is_help=True, help="The trained nets that come with Meijin, and your own.")
 
 
 def train(
     game: GameName,
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="zero (AlphaZero) or classic (two small nets).")],
+    method: Annotated[
+        str,
+        typer.Argument(metavar="METHOD", help="zero (AlphaZero), classic (two small nets), or td, sarsa, q (tables)."),
+    ],
     preset: Annotated[
         str | None,
         typer.Option("--preset", metavar="NAME", help="quick (two CPU cores), strong (a GPU) or tiny (a trial)."),
@@ -67,19 +76,57 @@ def train(
         int | None,
         typer.Option("--iterations", metavar="N", help="Iterations of the run, its earlier sessions included."),
     ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option("--repeat", metavar="N", min=1, help="Do N runs with different seeds, and average their curves."),
+    ] = None,
+    workers: Workers = 1,
     load: Load = None,
-    json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+    json: Events = False,
 ) -> None:
     """Train a net to play a game. A run that was stopped or killed continues with --resume."""
     from meijin.cli import train as command
 
-    command.train(
-        game, method, load or [], json,
-        preset=preset, config=config, changes=command.assignments(changes or []) or None, out=out,
-        resume=resume or None, device=train_device or device,
-        selfplay_device=selfplay_device or (device if train_device else None), warm=warm, warm_games=warm_games,
-        from_games=from_games, evaluate=evaluate or None, seconds=seconds, iterations=iterations,
-    )  # fmt: skip
+    options = {
+        "preset": preset,
+        "config": config,
+        "changes": command.assignments(changes or []) or None,
+        "out": out,
+        "resume": resume or None,
+        "device": train_device or device,
+        "selfplay_device": selfplay_device or (device if train_device else None),
+        "warm": warm,
+        "warm_games": warm_games,
+        "from_games": from_games,
+        "evaluate": evaluate or None,
+        "seconds": seconds,
+        "iterations": iterations,
+    }
+    if repeat is not None:
+        from meijin.cli import sweep as sweeping
+
+        sweeping.repeat(game, method, repeat, workers, load or [], json, **options)
+    else:
+        command.train(game, method, load or [], json, **options)
+
+
+def sweep(
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="A TOML file, or the directory of a sweep, which then continues.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The sweep's directory; by default runs/PLAN.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the sweep in that directory.")] = False,
+    workers: Workers = 1,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Where everything runs.")] = "cpu",
+    load: Load = None,
+    json: Events = False,
+) -> None:
+    """Train with every combination of some settings, several times each, and compare the curves."""
+    from meijin.cli import sweep as command
+
+    command.sweep(plan, out, resume, workers, device, load or [], json)
 
 
 @champions.command("list")
@@ -116,3 +163,16 @@ def champion_make(
     from meijin.cli import champion as command
 
     command.make(run, out, name, measure or [], simulations, workers, note, load or [])
+
+
+@tables.command("show")
+def td_show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory, or one of its checkpoints.")],
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="Tuples to draw; by default 12.")] = 12,
+    load: Load = None,
+    json: Json = False,
+) -> None:
+    """Draw the tuples of a network on the board, those with the largest weights first."""
+    from meijin.cli import td as command
+
+    command.show(run, most, load or [], json)

@@ -337,6 +337,10 @@ class Agent(ABC):
         assert best is not None, f"{self.name} yields no analysis"
         return best
 
+    def reasons(self, state: State, move: Move) -> list[tuple[str, float]]:
+        """What the value of a move is made of: (name, how much it adds); empty if the agent cannot tell."""
+        return []
+
     def unfit(self, game: Game) -> str | None:
         """Why this agent cannot play that game; None when it can."""
         return None

@@ -151,6 +151,9 @@ provided: dict[Function, Any] = {}
 _twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 _IN_PROGRESS = object()
 _compiling = threading.RLock()  # one thread at a time makes twins; to another they would look like recursion
+#: How everything is compiled. `_nrt`: nothing is allocated, so nobody counts references to arrays; the counts would be
+#: atomic additions to memory that threads share.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _SUM = hashlib.sha256().digest_size  # a file begins with the digest of the rest
 
 
@@ -203,7 +206,7 @@ def entry(fn: types.FunctionType) -> Any:
     """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
     import numba
 
-    return numba.njit(nogil=True, error_model="numpy")(fn)
+    return numba.njit(**OPTIONS)(fn)
 
 
 def inlined(fn: F) -> F:
@@ -246,6 +249,7 @@ class _DiskCache:
 
         parts = (
             self.key,
+            OPTIONS,
             str(sig),
             codegen.magic_tuple(),
             sys.version_info[:2],

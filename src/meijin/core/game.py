@@ -51,6 +51,7 @@ class Game:
     more_symmetries: Callable[[Game], Iterable[Symmetry]] | None = None  # that geometry does not show
     turned: Sequence[Sequence[int]] | None = None  # [seat][cell] -> where `planes` show it to that seat; None: there
     alphabets: Sequence[Sequence[int]] | None = None  # [cell] -> the values it can have; None: any
+    supports: Sequence[int] | None = None  # [cell] -> that which must be filled before it, or -1; n-tuples look at it
     # for people
     seat_names: Sequence[str] = ()  # default: the text of the seat's piece, else "seat 0"
     tallies: Sequence[str] = ()  # what the rule `tally` counts, such as "discs"
@@ -245,7 +246,7 @@ class Game:
         kept = []
         for name, cells in found.items():
             if self.keeps is None or name in self.keeps or name in self.swaps or name == "identity":
-                seats, values = self._exchanged if name in self.swaps else (None, None)
+                seats, values = self.exchanged if name in self.swaps else (None, None)
                 if symmetry := self.symmetry(name, cells, seats=seats, values=values):
                     kept.append(symmetry)
         known = {(s.cells, s.moves, s.seats, s.values) for s in kept}
@@ -285,7 +286,7 @@ class Game:
         )
 
     @cached_property
-    def _exchanged(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def exchanged(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Seats and values when two seats are exchanged: a seat's n-th piece becomes the other's n-th."""
         owned = [[v for v, piece in enumerate(self.pieces) if piece.owner == seat] for seat in range(self.seats)]
         trays = any(cell.tray is not None for cell in self.board.cells)

@@ -17,10 +17,12 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
+from meijin.core.compile import OPTIONS
+
 
 def inner(fn: types.FunctionType, inlined: bool = False) -> Any:
     """The dispatcher of such a function; Python cannot call it."""
-    make: Any = numba.njit(nogil=True, error_model="numpy", forceinline=inlined, pipeline_class=_Pipeline)
+    make: Any = numba.njit(**OPTIONS, forceinline=inlined, pipeline_class=_Pipeline)
     dispatcher = make(fn)
 
     def add_overload(result: Any) -> None:  # Numba's own also wants something that Python can call

@@ -171,6 +171,7 @@ def connect_four(
         longest=width * height,
         path=lambda move: (frozenset(range(move, width * height, width)),),  # any cell of the column
         move_name=lambda move: str(move + 1),
+        supports=[*range(width, width * height), *[-1] * width],  # the cell below
         keeps=("mirror",),  # stones fall down, so only left and right can be exchanged
         endings=(in_a_row(connect), "the board is full"),
         refusals=(

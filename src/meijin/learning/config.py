@@ -47,6 +47,7 @@ class RunConfig:
 
     METHOD: ClassVar[str]  # how `meijin train` names the learner
     RENAMED: ClassVar[Mapping[str, str]] = {}  # old key -> its name now, for errors
+    SEEDS: ClassVar[tuple[str, ...]] = ("seed",)  # the settings that are seeds
 
     game: str
     evaluation: EvaluationConfig
@@ -93,6 +94,17 @@ class RunConfig:
             else:
                 inner[key] = value
         return type(self).from_dict(merged, where)
+
+    def repetition(self: C, number: int) -> C:
+        """The config of the run that repeats this one with other seeds; 0: this one."""
+        values = self.to_dict()
+        changes = {}
+        for name in self.SEEDS:
+            seed: Any = values
+            for part in name.split("."):
+                seed = seed[part]
+            changes[name] = seed + number
+        return self.changed(changes)
 
     def finish_in(self: C, seconds: float | None, iterations: int | None) -> C:
         """The config with another length: if only one limit is given, it alone decides."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, UnknownName, suggest
@@ -31,11 +31,23 @@ from meijin.training.folder import RunFolder
 if TYPE_CHECKING:
     from meijin.training.classic_run import ClassicRun
     from meijin.training.run import Run
+    from meijin.training.td_run import TdRun
     from meijin.training.zero_run import ZeroRun
 
-__all__ = ["METHODS", "Event", "Handler", "classic", "make_champion", "resume", "start", "zero"]
-
-C = TypeVar("C", bound=RunConfig)
+__all__ = [
+    "METHODS",
+    "Event",
+    "Handler",
+    "classic",
+    "configure",
+    "make_champion",
+    "q",
+    "resume",
+    "sarsa",
+    "start",
+    "td",
+    "zero",
+]
 
 #: A file, a part of a config as values, or a whole config.
 Config = str | Path | Mapping[str, Any] | RunConfig
@@ -69,23 +81,17 @@ def zero(
     `selfplay_device` names others (`"cuda:0,cuda:1"`), plays. `options` are those of `Run`, such as `handlers`.
     """
     need_torch("training")
-    from meijin.learning.zero.presets import preset as preset_of
     from meijin.training.zero_run import ZeroRun
 
     game = _named(game)
-    folder = Path(out) if out else Path("runs") / _folder_name(game)
+    folder = Path(out or default_folder("zero", game))
     changes = dict(changes or {})
     if warm or warm_games is not None:
         changes |= {"warm.games": warm_games or 200} | ({"warm.agent": warm} if warm else {})
     if from_games:
         changes["warm.records"] = str(from_games)
-    if evaluate:
-        changes["evaluation.by"] = list(evaluate)
-    if preset and resume:
-        raise BadParameter("a resumed run keeps its config; change single values with --set")
-    name = preset or ("strong" if device.startswith("cuda") else "quick")
-    first = _config(lambda: preset_of(name, game), game, folder, resume, config)
-    made = first.changed(changes).finish_in(seconds, iterations)
+    first = _usual("zero", game, folder, resume, preset, config, device)
+    made = _changed(first, changes, evaluate, seconds, iterations)
     named = selfplay_device.split(",") if isinstance(selfplay_device, str) else selfplay_device
     devices = tuple(each.strip() for each in named)
     return ZeroRun(folder, made, resume=resume, device=device, selfplay_devices=devices, **options)
@@ -106,26 +112,84 @@ def classic(
 ) -> ClassicRun:
     """A run of a classic net, ready to `go`; arguments as for `zero`."""
     need_torch("training")
-    from meijin.learning.classic.config import ClassicConfig
     from meijin.training.classic_run import ClassicRun
 
     game = _named(game)
-    folder = Path(out) if out else Path("runs") / f"{_folder_name(game)}-classic"
-    changes = {**(changes or {}), **({"evaluation.by": list(evaluate)} if evaluate else {})}
-    first = _config(lambda: ClassicConfig(str(game)), game, folder, resume, config)
-    made = first.changed(changes).finish_in(seconds, iterations)
+    folder = Path(out or default_folder("classic", game))
+    first = _usual("classic", game, folder, resume, None, config, device)
+    made = _changed(first, changes or {}, evaluate, seconds, iterations)
     return ClassicRun(folder, made, resume=resume, device=device, **options)
 
 
+def td(
+    game: Game | str,
+    *,
+    preset: str | None = None,
+    config: Config | None = None,
+    changes: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    seconds: float | None = None,
+    iterations: int | None = None,
+    evaluate: Sequence[str] = (),
+    learn: str | None = None,
+    **options: Any,
+) -> TdRun:
+    """A run of temporal-difference learning with an n-tuple network, ready to `go`; arguments as for `zero`.
+
+    `learn`: "td" (the default), "sarsa" or "q". The only preset is "quick": one minute.
+    """
+    from meijin.training.td_run import TdRun
+
+    game, method = _named(game), learn or "td"
+    folder = Path(out or default_folder(method, game))
+    first = _usual(method, game, folder, resume, preset, config)
+    made = _changed(first, changes or {}, evaluate, seconds, iterations)
+    return TdRun(folder, made, resume=resume, **options)
+
+
+def sarsa(game: Game | str, **arguments: Any) -> TdRun:
+    """A run of SARSA; arguments as for `td`."""
+    return td(game, learn="sarsa", **arguments)
+
+
+def q(game: Game | str, **arguments: Any) -> TdRun:
+    """A run of Q-learning; arguments as for `td`."""
+    return td(game, learn="q", **arguments)
+
+
 #: The learners by name.
-METHODS: dict[str, Callable[..., Run[Any]]] = {"zero": zero, "classic": classic}
+METHODS: dict[str, Callable[..., Run[Any]]] = {"zero": zero, "classic": classic, "td": td, "sarsa": sarsa, "q": q}
 
 
 def start(method: str, game: Game | str, **arguments: Any) -> Run[Any]:
     """A run of the method of that name."""
+    check_method(method)
+    return METHODS[method](game, **arguments)
+
+
+def check_method(method: str) -> None:
     if method not in METHODS:
         raise UnknownName(f"unknown method '{method}'{suggest(method, METHODS)}; methods are {', '.join(METHODS)}")
-    return METHODS[method](game, **arguments)
+
+
+def configure(
+    method: str,
+    game: Game | str,
+    *,
+    preset: str | None = None,
+    config: Config | None = None,
+    changes: Mapping[str, Any] | None = None,
+    seconds: float | None = None,
+    iterations: int | None = None,
+    evaluate: Sequence[str] = (),
+    device: str = "cpu",
+) -> RunConfig:
+    """The config that a new run with these arguments would have; arguments as for `zero`."""
+    check_method(method)
+    first = _usual(method, _named(game), None, False, preset, config, device)
+    made: RunConfig = _changed(first, changes or {}, evaluate, seconds, iterations)
+    return made
 
 
 def resume(folder: str | Path, **arguments: Any) -> Run[Any]:
@@ -143,24 +207,64 @@ def _named(game: Game | str) -> Game:
     return made
 
 
-def _folder_name(game: Game) -> str:
-    return re.sub(r"[^A-Za-z0-9_]+", "-", str(game)).strip("-")
+def default_folder(method: str, game: Game) -> Path:
+    """Where a run goes unless somebody says otherwise."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", str(game)).strip("-")
+    return Path("runs") / (name if method == "zero" else f"{name}-{method}")
 
 
-def _config(usual: Callable[[], C], game: Game, folder: Path, resume: bool, config: Config | None) -> C:
-    """The run's own config if it is resumed, else the usual one changed by a given one."""
-    place = RunFolder(folder)
-    place.check(resume)
-    made = usual()
-    if resume:
-        if config is not None:
-            raise BadParameter("a resumed run keeps its config; change single values with --set")
-        made, source = type(made).load(place.config), f"'{folder}'"
-    elif isinstance(config, RunConfig):
-        made, source = type(made).from_dict(config.to_dict()), "config"
+def _preset(method: str, game: Game, name: str | None, device: str) -> Any:
+    """The config of a preset; the usual one if none is named."""
+    if method == "zero":
+        from meijin.learning.zero.presets import preset
+
+        return preset(name or ("strong" if device.startswith("cuda") else "quick"), game)
+    if method == "classic":
+        from meijin.learning.classic.config import ClassicConfig
+
+        if name:
+            raise BadParameter(f"preset '{name}': classic has no presets; change single values with --set")
+        return ClassicConfig(str(game))
+    from meijin.learning.td.config import TdConfig
+
+    if name not in (None, "quick"):
+        raise BadParameter(f"preset '{name}': {method} has 'quick' only; change single values with --set")
+    made = TdConfig(str(game)).changed({"learn": method})
+    return made.finish_in(60.0, None) if name else made
+
+
+def _usual(
+    method: str,
+    game: Game,
+    folder: Path | None,
+    resume: bool,
+    preset: str | None,
+    config: Config | None,
+    device: str = "cpu",
+) -> Any:
+    """The run's own config if it is resumed, else that of the preset, changed by a given one."""
+    made, source = _preset(method, game, preset, device), "config"
+    if folder is not None:
+        place = RunFolder(folder)
+        place.check(resume)
+        if resume:
+            if preset or config is not None:
+                raise BadParameter("a resumed run keeps its config; change single values with --set")
+            made, source = type(made).load(place.config), f"'{folder}'"
+    if isinstance(config, RunConfig):
+        made = type(made).from_dict(config.to_dict())
     elif config is not None:
         source = str(config) if isinstance(config, str | Path) else "config"
         made = made.changed(read(config) if isinstance(config, str | Path) else config, source)
     if made.game != str(game):
         raise BadParameter(f"{source} is for {made.game}, not for {game}")
+    if method in ("sarsa", "q") and made.learn != method:
+        raise BadParameter(f"{source} is for learn={made.learn}, not for {method}")
     return made
+
+
+def _changed(
+    made: Any, changes: Mapping[str, Any], evaluate: Sequence[str], seconds: float | None, iterations: int | None
+) -> Any:
+    more = {"evaluation.by": list(evaluate)} if evaluate else {}
+    return made.changed({**changes, **more}).finish_in(seconds, iterations)

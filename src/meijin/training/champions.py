@@ -1,4 +1,4 @@
-"""Making a champion from a run's net: half precision, with its config, its curve and its measured strength."""
+"""Making a champion of a run: its net in half precision, with its config, its curve and its measured strength."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from meijin.agents.champion import AHEAD
 from meijin.arena.evaluators import evaluate, evaluator
 from meijin.arena.pool import cores
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.folders import data_folder
 from meijin.learning import files
+from meijin.learning.checkpoint import Checkpoint
 from meijin.learning.config import read
+from meijin.learning.td.network import Network
 from meijin.training.folder import RunFolder, read_metrics
 
 MOST_BYTES = 3 * 10**6  # of a champion, to keep the package small
 POINTS = 40  # of its curve
+SHOWN = ("elo", "loss_policy", "loss_value", "error", "score_greedy")  # in it, where a run has them
 
 
 def make_champion(
@@ -35,11 +39,12 @@ def make_champion(
     `out`: a folder, by default that of the user's own champions; `name` of the file, by default the game's. `measured`
     makes the measurements, for a front end that wants to show which one is under way.
     """
-    files.need_torch("a champion")
-    from meijin.learning.zero import checkpoint
-
     source = files.find(run)
-    found = checkpoint.load(source)
+    tuples = files.kind(source) == "td"
+    if not tuples:
+        files.need_torch("a champion")
+        from meijin.learning.zero import checkpoint
+    found: Checkpoint[Any] = Network.load(source) if tuples else checkpoint.load(source)
     game = found.game
     chosen = [evaluator(each) for each in measures]
     for each in chosen:
@@ -48,29 +53,38 @@ def make_champion(
     target = Path(out or data_folder() / "champions") / f"{name or game.name}{files.SUFFIX}"
     facts: dict[str, Any] = {**_facts(source, found.facts), "note": note, "strength": []}
     trial = target.with_name(f".{target.name}")
-    agent = f'zero("{trial}", simulations={simulations})'
+    ahead = AHEAD if game.seats == 1 else 1
+    agent = f'td("{trial}", depth={ahead})' if tuples else f'zero("{trial}", simulations={simulations})'
+    effort = {"depth": ahead} if tuples else {"simulations": simulations}
+
+    def write(path: Path) -> None:
+        if tuples:
+            found.net.save(path, half=True, **facts)
+        else:
+            checkpoint.save(path, found.net, half=True, **facts)
+
     count = cores() if workers is None else workers
 
     try:
-        checkpoint.save(trial, found.net, half=True, **facts)
+        write(trial)
         if trial.stat().st_size > MOST_BYTES:
             raise MeijinError(
                 f"{source}: {trial.stat().st_size:,} bytes in half precision, but a champion may have at most "
-                f"{MOST_BYTES:,}; train a smaller net, such as net.size=small"
+                f"{MOST_BYTES:,}; train a smaller net: {'fewer tuples' if tuples else 'such as net.size=small'}"
             )
         for each in chosen:  # as it is in the file, half precision included
             result = measured(each.name, partial(evaluate, game, agent, each, seed=1, workers=count))
             facts["strength"].append(
                 {
                     "by": each.name,
-                    "simulations": simulations,
+                    **effort,
                     "value": result.value,
                     "interval": list(result.interval),
                     "games": result.games,
                     "unit": result.unit,
                 }
             )
-        checkpoint.save(target, found.net, half=True, **facts)
+        write(target)
     finally:
         trial.unlink(missing_ok=True)
     return target
@@ -78,14 +92,16 @@ def make_champion(
 
 def _facts(source: Path, facts: dict[str, Any]) -> dict[str, Any]:
     """What is known about how the net was trained: its config and its curve."""
-    found: dict[str, Any] = {key: facts[key] for key in ("iteration", "seconds", "positions", "elo") if key in facts}
+    found: dict[str, Any] = {
+        key: facts[key] for key in ("iteration", "seconds", "positions", "games", "elo") if key in facts
+    }
     run = RunFolder(source.parent.parent)
     if run.config.is_file():
         found["config"] = read(run.config)
     if run.metrics.is_file():
         last = int(facts.get("iteration", 10**9))
         rows = [row for row in read_metrics(run.metrics) if int(float(row["iteration"])) <= last]
-        names = [n for n in (rows[0] if rows else {}) if n in ("elo", "loss_policy", "loss_value") or "eval_" in n]
+        names = [n for n in (rows[0] if rows else {}) if n in SHOWN or "eval_" in n]
         step = -(-len(rows) // POINTS) or 1
         found["curve"] = [
             {"seconds": _rounded(row["seconds"]), **{n: _rounded(row[n]) for n in names if row.get(n)}}

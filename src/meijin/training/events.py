@@ -130,3 +130,23 @@ class Finished(Event):
     folder: Path
     agent: str  # expression of the agent that plays what was learned
     reason: str
+
+
+@dataclass(frozen=True)
+class TrialStarted(Event):
+    """A run of a sweep begins or is resumed."""
+
+    name: str
+    number: int  # from 1 on
+    total: int  # runs of the sweep
+
+
+@dataclass(frozen=True)
+class TrialDone(Event):
+    """A run of a sweep is finished."""
+
+    name: str
+    number: int  # of runs that are finished now
+    total: int
+    iteration: int  # its last
+    reason: str

@@ -236,7 +236,7 @@ class Run(ABC, Generic[C]):
         """Train to the end of the run and return its last event; handlers get all of them, in this thread."""
         self.handlers += handlers
         length = self.config.length
-        if self.progress >= 1.0:
+        if self.progress >= 1.0 and (self.resumed or self.iteration):  # a new one may just have been slow to start
             raise MeijinError(
                 f"the run in '{self.folder}' is finished ({self.iteration} iterations, {self.seconds:.0f} s); "
                 "ask for more with --iterations or --seconds"

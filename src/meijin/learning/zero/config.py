@@ -121,6 +121,7 @@ class ZeroConfig(RunConfig):
     """A run of AlphaZero."""
 
     METHOD: ClassVar[str] = "zero"
+    SEEDS: ClassVar[tuple[str, ...]] = ("selfplay.seed", "training.seed")
 
     game: str
     net: dict[str, Any] = field(default_factory=lambda: {"size": "nano"})  # a size by name, and changes to it

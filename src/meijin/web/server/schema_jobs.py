@@ -55,7 +55,7 @@ class TrainIn(In):
 
     name: RunName
     game: GameText
-    method: Literal["zero", "classic"] = "zero"
+    method: Literal["zero", "classic", "td", "sarsa", "q"] = "zero"
     preset: Literal["tiny", "quick", "strong"] | None = None
     seconds: Seconds = None
     iterations: Iterations = None

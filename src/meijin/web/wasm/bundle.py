@@ -102,7 +102,10 @@ def bundle(
 
 
 def _fitting(expressions: Iterable[str], game: Game) -> list[str]:
-    return [expression for expression in expressions if build(expression).unfit(game) is None]
+    def fits(agent: Agent) -> bool:
+        return agent.unfit(game) is None and not (isinstance(agent, ZeroSearch) and not agent.has_net(game))
+
+    return [expression for expression in expressions if fits(build(expression))]
 
 
 def _samples(names: Iterable[str]) -> dict[str, list[int]]:
@@ -237,7 +240,7 @@ class _Sitters:
             if "maxn.moves" not in b.arrays:
                 parts.max_n(b, game)
             return "maxn", {}, None
-        if isinstance(agent, ZeroSearch):
+        if isinstance(agent, ZeroSearch) and agent.has_net(game):
             if "net.memory" not in b.arrays:
                 parts.forest(b, game)
                 parts.net(b)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from meijin.agents.catalogue import agents
+from meijin.agents.registrations import load
 from meijin.core.catalogue import games
 from meijin.core.errors import MeijinError
-from meijin.core.registry import load_file
 from meijin.web.server.work.rules import game_of
 
 if TYPE_CHECKING:
@@ -27,15 +27,14 @@ MOST_SECONDS = 20.0  # of each match
 def trial(ask: Ask) -> dict[str, Any]:
     """Load a file for the first time; says which games it has, or what is wrong."""
     try:
-        found = load_file(Path(ask.args["file"]), games, agents)
+        found = load(Path(ask.args["file"]))
     except MeijinError as error:
         return {"games": [], "agents": [], "problem": str(error)}
     except Exception as error:
         return {"games": [], "agents": [], "problem": f"{type(error).__name__}: {error}"}
-    known = set(games._entries)
     return {
-        "games": [entry.name for entry in found if entry.name in known],
-        "agents": [entry.name for entry in found if entry.name not in known],
+        "games": [entry.name for entry in found if games._entries.get(entry.name) is entry],
+        "agents": [entry.name for entry in found if agents._entries.get(entry.name) is entry],
         "problem": None,
     }
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from meijin.web.server.work.worker import Ask
 
 NETS = {"zero": ("path",), "policy": ("path",), "value": ("path",), "policy_value": ("policy", "value")}
+NETS |= dict.fromkeys(("td", "sarsa", "q"), ("path",))
 WORDS = {  # parameters that take one of a few words
     ("mcts", "playout"): ("random", "decisive", "heuristic", "policy"),
     ("mcts", "parallel"): ("root", "tree"),

@@ -17,6 +17,8 @@ def sight(agent: Agent, state: State) -> dict[str, Any]:
     mean of that) where the net foretells them. Empty for other agents."""
     if not isinstance(agent, ZeroSearch | Policy | Value) or state.turn < 0:
         return {}
+    if isinstance(agent, ZeroSearch) and not agent.has_net(state.game):
+        return {}
     game, planes = state.game, state.planes
     shown = planes if game.turned is None else planes[:, np.array(game.turned[state.turn])]
     found: dict[str, Any] = {"planes": np.round(shown, 3).tolist()}

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import choice
 from typing import TYPE_CHECKING, Any, Literal
 
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from meijin.web.server.work.worker import Ask
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
+VARIED = 2  # random moves that begin a game of an agent that always plays alike
 MOST_ROWS = 2000  # of metrics
 MOST_OPINIONS = 60  # checkpoints that are asked
 LIKELIEST = 20  # moves that an opinion tells of
 WORD = re.compile(r"[A-Za-z0-9_]{0,30}")  # texts that settings may have
+CELLS = re.compile(r"[\w .:-]{0,200}")  # the same for tuples of cells
+TABLES = ("td", "sarsa", "q")  # methods that need no PyTorch
 CLOSED = ("game", "method", "warm.records", "init", "evaluation.by")  # settings that pages may not change so
 
 
@@ -72,7 +76,8 @@ class Training:
     def _agent(self, folder: Path) -> str:
         """How its newest net is played."""
         kind = files.kind(folder)
-        return f'{kind.removeprefix("classic-") if kind.startswith("classic-") else "zero"}("{folder.name}")'
+        name = str(_json(folder / "config.json").get("learn", "td")) if kind == "td" else kind.removeprefix("classic-")
+        return f'{name or "zero"}("{folder.name}")'
 
     def show_run(self, ask: Ask) -> dict[str, Any]:
         """All about a run: settings, metrics and checkpoints."""
@@ -111,7 +116,7 @@ class Training:
         if args["resume"] and (folder / "config.json").exists():
             run = training.resume(folder, device=args["device"], **length)
         else:
-            options = {"preset": args["preset"]} if args["preset"] and args["method"] == "zero" else {}
+            options = {"preset": args["preset"]} if args["preset"] and args["method"] != "classic" else {}
             run = training.start(
                 args["method"], game_of(args["game"]), out=folder, device=args["device"],
                 changes=args["changes"], evaluate=args["evaluate"], **length, **options,
@@ -134,17 +139,27 @@ class Training:
             raise BadParameter(f"'{args['name']}' cannot name a run; use letters, digits, '_', '-' and '.'")
         if (self._runs / args["name"]).exists():
             raise BadParameter(f"there is a run '{args['name']}' already; resume it, or choose another name")
-        files.need_torch("training")
+        if args["method"] not in TABLES:
+            files.need_torch("training")
         changes = {}
         for key, value in args["changes"].items():
             if key in CLOSED:
                 raise BadParameter(f"'{key}' cannot be set here")
             if key == "warm.agent":
                 value = str(self._permits.bounded(str(value)))
-            elif not _plain(value):
+            elif key == "threads":
+                value = min(value, self._permits.cores) if isinstance(value, int) else value
+            elif not _plain(value, CELLS if key == "tuples.cells" else WORD):
                 raise BadParameter(f"{key}={value!r}: give a number, true, false or a word")
             changes[key] = value
         evaluate = [self._permits.evaluator(text) for text in args["evaluate"]]
+        if args["method"] in TABLES:
+            from meijin import training
+
+            if args["preset"] not in (None, "quick"):
+                raise BadParameter(f"preset '{args['preset']}': {args['method']} has 'quick' only")
+            if why := training.configure(args["method"], game, changes=changes).unfit(game):
+                raise BadParameter(why)
         return args | {"game": str(game), "changes": changes, "evaluate": evaluate}
 
     # ---- what checkpoints think ----
@@ -168,9 +183,13 @@ class Training:
     def _opinion(self, path: Path, state: State) -> dict[str, Any]:
         net, kind = _net(path, state)
         moves: list[dict[str, Any]]
-        if kind == "value":
+        if kind == "td":
+            found = net.analyse(state)
+            value: Any = numbers(found.value)
+            moves = [{"move": int(each.move), "prior": None, "value": numbers(each.value)} for each in found.moves]
+        elif kind == "value":
             values = net.move_values(state)
-            value: Any = numbers(net.position(state))
+            value = numbers(net.position(state))
             order = sorted(range(len(values)), key=lambda k: -values[k][state.turn])
             moves = [{"move": int(state.legal_moves[k]), "prior": None, "value": numbers(values[k])} for k in order]
         else:
@@ -209,7 +228,10 @@ class Training:
                 if state.is_over:
                     states[k] = _begun(State(game))
                 else:
-                    advance(state, int(agent.act(state)), fresh_seed())
+                    # Without chance, an agent that always plays alike would play the same game on all boards.
+                    varied = agent.deterministic and not game.chance and len(state.history) < VARIED
+                    move = choice(state.legal_moves) if varied else agent.act(state)
+                    advance(state, int(move), fresh_seed())
             ask.part([{"moves": [int(move) for move in state.history], "look": look_at(state)} for state in states])
             time.sleep(ask.args["every"])
 
@@ -227,6 +249,11 @@ def _net(path: Path, state: State) -> tuple[Any, str]:
     from meijin.agents.policy_value import net_of
 
     kind = files.kind(path)
+    if kind == "td":
+        agent = _player(path)
+        if why := agent.unfit(state.game):
+            raise BadParameter(f"this run's networks cannot look at the position: {why}")
+        return agent, kind
     want: Literal["policy", "value"] = "value" if kind == "classic-value" else "policy"
     net = net_of(str(path), want)
     if why := net.unfit(state.game):
@@ -235,6 +262,10 @@ def _net(path: Path, state: State) -> tuple[Any, str]:
 
 
 def _player(path: Path) -> Any:
+    if files.kind(path) == "td":
+        from meijin.agents.td import player
+
+        return player(str(path))
     from meijin.agents.policy_value import Policy, Value
 
     return Value(str(path)) if files.kind(path) == "classic-value" else Policy(str(path))
@@ -255,9 +286,9 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: Any, text: re.Pattern[str] = WORD) -> bool:
     if isinstance(value, list):
-        return len(value) <= 100 and all(_plain(each) for each in value)
+        return len(value) <= 100 and all(_plain(each, text) for each in value)
     if isinstance(value, Mapping):
         return False
-    return bool(WORD.fullmatch(value)) if isinstance(value, str) else True
+    return bool(text.fullmatch(value)) if isinstance(value, str) else True

@@ -127,9 +127,8 @@ def explained(error: Exception) -> tuple[str, str]:
 
 
 def main() -> None:
-    from meijin.agents.catalogue import agents
+    from meijin.agents.registrations import load
     from meijin.core.catalogue import games
-    from meijin.core.registry import load_file
     from meijin.web.server.work import arena, designing, modules, permits, pictures, records, rules, thinking, training
 
     games.check = rules.check_parameters
@@ -147,7 +146,7 @@ def main() -> None:
         rules.compiler.begin()
     for file in setup["load"]:
         with suppress(Exception):  # told where it can be seen: at the start and on the designer's page
-            load_file(Path(file), games, agents)
+            load(Path(file))
     rights = permits.Permits(setup["runs"], tuple(setup["agents"]), setup["memory_mb"], setup["cores"])
     calls = {**thinking.calls(rights), **training.Training(setup["runs"], rights).calls()}
     calls |= arena.Arena(setup["data"], rights, setup["cores"]).calls()

@@ -27,7 +27,7 @@ function Runs({ engine }) {
   const games = usePromise(() => engine.games(), []);
   const toggle = (/** @type {string} */ name) => setCompared(compared.includes(name) ? compared.filter((each) => each !== name) : [...compared, name]);
   return html`<main class="page" id="main" tabindex="-1">
-    <div class="page-head"><div><h1>Training</h1><p>Nets that learn a game by playing it against themselves.</p></div>
+    <div class="page-head"><div><h1>Training</h1><p>Nets and tables that learn a game by playing it against themselves.</p></div>
       <div class="row"><${Button} kind="main" icon="plus" label="New run" onClick=${() => setStarting(true)} /></div></div>
     ${error && html`<p class="error" role="alert">${error}</p>`}
     ${runs === undefined && !error ? html`<${Spinner} />` : runs?.length === 0 ? html`<div class="blank"><p>Nothing has been trained here yet.</p><p class="hollow">A tiny run on Tic-tac-toe or Connect Four shows something within a minute.</p></div>` : ""}
@@ -73,11 +73,12 @@ function NewRun({ engine, games, taken, onClose }) {
   const [minutes, setMinutes] = useState(5);
   const [evaluate, setEvaluate] = useState(true);
   const [busy, setBusy] = useState(false);
+  const tables = ["td", "sarsa", "q"].includes(method);
   const usual = freeName(`${game}-${method === "zero" ? preset : method}`, taken);
   const start = () =>
     attempt(async () => {
       const made = name.trim() || usual;
-      await server.ask("runs", { name: made, game, method, preset: method === "zero" ? preset : null, seconds: 60 * minutes, evaluate: evaluate ? ["vs(mcts(simulations=100), games=20)"] : [] });
+      await server.ask("runs", { name: made, game, method, preset: method === "zero" ? preset : null, seconds: 60 * minutes, changes: tables ? { "length.keep": 5 } : {}, evaluate: evaluate ? ["vs(mcts(simulations=100), games=20)"] : [] });
       // its folder is written a moment later
       for (let n = 0; n < 60 && !(await server.ask("runs")).some((/** @type {any} */ run) => run.name === made); n++) await new Promise((resolve) => setTimeout(resolve, 500));
       onClose();
@@ -87,7 +88,7 @@ function NewRun({ engine, games, taken, onClose }) {
   return html`<${Dialog} title="New run" onClose=${onClose}>
     <${Field} label="Game" help="A game, or an expression such as hex(size=5)."><input type="text" list="run-games" value=${game} onChange=${text((value) => setGame(value.trim()))} spellcheck=${false} /><datalist id="run-games">${games.map((each) => html`<option value=${each.name}>${each.title}</option>`)}</datalist><//>
     <div class="fields">
-      <${Field} label="Method"><select value=${method} onChange=${text(setMethod)}><option value="zero">zero: by itself, with search</option><option value="classic">classic: from games of a search</option></select><//>
+      <${Field} label="Method"><select value=${method} onChange=${text(setMethod)}><option value="zero">zero: by itself, with search</option><option value="classic">classic: from games of a search</option><option value="td">td: tables, in seconds</option><option value="sarsa">sarsa: tables of moves</option><option value="q">q: tables of moves</option></select><//>
       ${method === "zero" && html`<${Field} label="Size"><select value=${preset} onChange=${text(setPreset)}><option value="tiny">tiny: minutes</option><option value="quick">quick: an hour</option><option value="strong">strong: days</option></select><//>`}
       <${Field} label="Minutes"><input type="number" min="1" max="100000" value=${minutes} onInput=${(/** @type {any} */ e) => setMinutes(Number(e.target.value))} /><//>
       <${Field} label="Name"><input type="text" maxlength="60" value=${name} placeholder=${usual} onInput=${text(setName)} /><//>

@@ -20,9 +20,10 @@ const GROUPS = [
   ["Loss", /^loss_/],
   ["Entropy of the policy", /_entropy$/],
   ["Length of games", /^game_length$/],
-  ["Error of the value", /^(value_error|calibration_gap)$/],
+  ["Error of the value", /^(value_error|calibration_gap|error)$/],
   ["Score by seat", /^score_seat/],
   ["Simulations per second", /^simulations_per_second$/],
+  ["Moves per second", /^moves_per_second$/],
 ];
 
 /** @param {{engine: Engine, name: string}} props */
@@ -95,7 +96,7 @@ function Opinions({ engine, run, game, description }) {
   const known = said.filter((each) => each.iteration !== null);
   const values = description.seats.map((_, seat) => ({ name: seatName(description, seat), points: known.flatMap((each) => (each.value ? [/** @type {[number, number]} */ ([each.iteration, each.value[seat]])] : [])) }));
   const last = known.at(-1);
-  const liked = (last?.moves ?? []).slice(0, 5).map((/** @type {any} */ info) => ({
+  const liked = (last?.moves ?? []).slice(0, 5).filter((/** @type {any} */ info) => info.prior !== null).map((/** @type {any} */ info) => ({
     name: description.moves[info.move]?.name ?? "",
     points: known.flatMap((each) => {
       const found = each.moves.find((/** @type {any} */ other) => other.move === info.move)?.prior;

@@ -1,0 +1,115 @@
+"""What the kernels of temporal-difference learning work with: the rule to follow, and one thread's memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.core.game import Game
+
+TD, SARSA, Q = range(3)
+NONE, ID, EXP = range(3)  # kinds of temporal coherence
+
+
+class Rule(NamedTuple):
+    """How to play and to learn; numbers only, so that one kernel does for all."""
+
+    kind: int  # TD, SARSA or Q
+    learns: int  # 0: play only
+    squashes: int  # 1: values go through tanh
+    coherence: int  # NONE, ID or EXP
+    alpha: float  # step size of one weight
+    beta: float
+    trace: float  # lambda
+    gamma: float
+    epsilon: float
+    final: int  # 1: every seat learns the final score
+    learn_random: int  # 1: TD learns across random moves
+    random_plies: int
+    first_moves: int  # 1: games begin with every first move in turn
+    replay: int  # remembered moves that are learned again after each move
+    copies: int  # 1: a stage begins with the weights of the one before
+    cap: int  # moves of a game
+
+
+class Room(NamedTuple):
+    """One thread's memory. A weight is a row of the table: column 0 is its value, columns 1 and 2 its coherence."""
+
+    states: Any  # records [2]: the game, and the position after a move
+    moves: Any  # int32 [branching]
+    probs: Any  # float64 [branching]
+    scores: Any  # float64 [seat]
+    base: Any  # int32 [cell]: the cells before a move
+    next: Any  # int32 [cell]: and after it
+    # the position
+    now: Any  # int32 [feature]: its indices
+    held: Any  # float64 [feature]: its weights, once somebody needed them
+    known: Any  # float64 [2]: 1 and their sum
+    # its moves
+    values: Any  # float64 [branching]
+    at: Any  # int64 [branching]: where the weights begin
+    so_far: Any  # float64 [branching]: score
+    count: Any  # int32 [branching]: features whose index changes; ALL: all are listed; ENDS: the game is over
+    touched: Any  # int32 [branching, feature]: which these are
+    tried: Any  # int32 [branching, feature]: and their indices after the move
+    marks: Any  # int64 [feature + 1]: where in the list a feature is; the last: marks below it are old
+    # learning
+    best: Any  # uint64 [feature]: the weights after the chosen move, from the beginning of the table
+    past: Any  # uint64 [seat, reach, feature]: the weights of positions that an error reaches
+    slopes: Any  # float64 [seat, reach]: of the output there
+    length: Any  # int64 [seat]: how many there are
+    spoilt: Any  # int64 [seat]: 1 after a random move of another seat
+    earlier: Any  # float64 [seat]: its score in the latest of them
+    reached: Any  # int64 [stage - 1]: 1 once a game got there; all threads have the same
+    memory: Any  # uint64 [size, 2, feature]: the weights of positions and of those that followed
+    facts: Any  # float64 [size, 2]: what was scored on the way, and 1 if the game went on
+    filled: Any  # int64 [3]: how many of these there are, the place of the next, games begun
+    rng: Any  # uint64 [1]
+    totals: Any  # float64 [seat + 2]: sums of final scores, of squared errors, and the number of errors
+
+
+ALL, ENDS = -1, -2
+
+
+def make_room(
+    game: Game, features: int, reach: int, memory: int, reached: NDArray[np.int64], rng: NDArray[np.uint64]
+) -> Room:
+    cells, width, seats = len(game.board.cells), game.branching or 1, game.seats
+    return Room(
+        states=game.states(2),
+        moves=np.zeros(width, np.int32),
+        probs=np.zeros(width, np.float64),
+        scores=np.zeros(seats),
+        base=np.zeros(cells, np.int32),
+        next=np.zeros(cells, np.int32),
+        now=np.zeros(features, np.int32),
+        held=np.zeros(features),
+        known=np.zeros(2),
+        values=np.zeros(width),
+        at=np.zeros(width, np.int64),
+        so_far=np.zeros(width),
+        count=np.zeros(width, np.int32),
+        touched=np.zeros((width, features), np.int32),
+        tried=np.zeros((width, features), np.int32),
+        marks=np.zeros(features + 1, np.int64),
+        best=np.zeros(features, np.uint64),
+        past=np.zeros((seats, reach, features), np.uint64),
+        slopes=np.zeros((seats, reach)),
+        length=np.zeros(seats, np.int64),
+        spoilt=np.zeros(seats, np.int64),
+        earlier=np.zeros(seats),
+        reached=reached,
+        memory=np.zeros((max(1, memory), 2, features), np.uint64),
+        facts=np.zeros((max(1, memory), 2)),
+        filled=np.zeros(3, np.int64),
+        rng=rng,
+        totals=np.zeros(seats + 2),
+    )
+
+
+def scale(game: Game) -> tuple[float, float]:
+    """(middle, half the width) of the scores; networks learn scores between -1 and 1 where there are bounds."""
+    low, high = game.score_range
+    return ((low + high) / 2, (high - low) / 2) if game.bounded else (0.0, 1.0)

@@ -1,0 +1,173 @@
+"""Which cells the tuples of a network see, and the numbers that kernels compute their table indices from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.core.errors import BadParameter, suggest
+from meijin.core.game import Game
+from meijin.learning.td.config import TuplesConfig
+
+ENTRIES = 20_000  # of a table whose length is not given: nine cells of three values
+MOST = 2**24  # weights of a network whose tuples are not given: 200 MB with what coherence needs
+OFTEN = 16  # how many features see each cell, if the number of tuples is not given
+
+DENSE = 2**17  # bytes at most of `Layout.dense`, so that it stays in the processor's fastest memory
+
+Tuples = tuple[tuple[int, ...], ...]
+
+
+class Layout(NamedTuple):
+    """How a position becomes weights. A feature is one tuple seen through one symmetry of the game.
+
+    An entry is one cell of a feature. The index of a feature is where its table begins and, for each of its entries,
+    what the value of that cell adds. A view is a way to see the board: one for all seats, or one for each if they share
+    a network.
+    """
+
+    first: Any  # int32 [feature]: where its table begins
+    begins: Any  # int32 [view, cell + 1]: the entries of each cell
+    features: Any  # int32 [view, entry]: its feature
+    codes: Any  # int32 [view, entry, value]: what it adds to the index
+    dense: Any  # int32 [view, cell, value, feature]: the same for all features at once; no cells if that were large
+    blocks: Any  # int32 [view, feature, move]: what the move adds to the index; no moves if tables know none
+    views: Any  # int64 [seat]: its view
+    networks: Any  # int64 [seat]: where its network begins
+    stages: Any  # int32 [stage - 1]: the least value of a cell with which it begins
+    stage_size: int  # weights of one stage
+    seat_size: int  # and of one seat there
+
+
+def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tuple[Layout, int]:
+    """The layout of a network and how many weights it has. `moves`: every move has tables of its own."""
+    cells = len(game.board.cells)
+    code = _codes(game, config.values)
+    symmetries = [s for s in game.symmetries if not s.swaps][: config.symmetries or None]
+    sizes = table_sizes(game, config, tuples)
+    first = np.repeat(np.cumsum([0, *sizes[:-1]]), len(symmetries))
+    size = sum(sizes)
+    owner = np.repeat(np.arange(len(first)), np.repeat([len(places) for places in tuples], len(symmetries)))
+    begins, features, codes, blocks = [], [], [], []
+    for seen_cells, seen_values, seen_moves in _views(game, config.share):
+        at, add = [], []
+        for places in tuples:
+            strides = np.cumprod([1, *(code[c].max() + 1 for c in places)])[:-1]
+            for symmetry in symmetries:
+                came_from = np.argsort(np.array(symmetry.cells)[seen_cells])  # of what the symmetry shows
+                at += [came_from[c] for c in places]
+                values = np.arange(code.shape[1])
+                values[: len(symmetry.values)] = np.array(symmetry.values)[seen_values]
+                add += [n * code[c][values] for c, n in zip(places, strides, strict=True)]
+        order = np.argsort(at, kind="stable")
+        begins.append(np.searchsorted(np.array(at)[order], np.arange(cells + 1)))
+        features.append(owner[order])
+        codes.append(np.array(add)[order])
+        images = [np.array(s.moves)[seen_moves] * size for s in symmetries] if moves else np.zeros((len(symmetries), 0))
+        blocks.append(np.tile(np.array(images), (len(tuples), 1)))
+    size *= game.num_moves if moves else 1
+    seats = np.arange(game.seats, dtype=np.int64)
+    stage_size = size * (1 if config.share else game.seats)
+    found = Layout(
+        first=first.astype(np.int32),
+        begins=np.array(begins, np.int32),
+        features=np.array(features, np.int32),
+        codes=np.array(codes, np.int32),
+        dense=_dense(begins, features, codes, len(first)),
+        blocks=np.array(blocks, np.int32),
+        views=seats if config.share else 0 * seats,
+        networks=0 * seats if config.share else size * seats,
+        stages=np.array(config.stages, np.int32),
+        stage_size=stage_size,
+        seat_size=size,
+    )
+    return found, stage_size * (1 + len(config.stages))
+
+
+def _dense(begins: Any, features: Any, codes: Any, count: int) -> NDArray[np.int32]:
+    """`codes` as `Layout.dense` has them."""
+    cells, values = len(begins[0]) - 1, codes[0].shape[1]
+    if 4 * len(begins) * cells * values * count > DENSE:
+        return np.zeros((len(begins), 0, values, count), np.int32)
+    found = np.zeros((len(begins), cells, values, count), np.int32)
+    for view, row in enumerate(found):
+        cell = np.repeat(np.arange(cells), np.diff(begins[view]))
+        row[cell, :, features[view]] = codes[view]
+    return found
+
+
+def table_sizes(game: Game, config: TuplesConfig, tuples: Tuples) -> list[int]:
+    """The number of entries of each tuple's table."""
+    values = [int(n) + 1 for n in _codes(game, config.values).max(axis=1)]
+    return [math.prod(values[c] for c in places) for places in tuples]
+
+
+def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tuples:
+    """The tuples of a config: those it names, or random ones."""
+    if config.cells:
+        return tuple(_named(game, names) for names in config.cells)
+    sizes = _codes(game, config.values).max(axis=1) + 1
+    useful = [c for c in range(len(sizes)) if sizes[c] > 1]
+    if config.length > len(useful):
+        raise BadParameter(f"tuples.length={config.length}: {game} has {len(useful)} cells that can change")
+    copies = (1 if config.share else game.seats) * (1 + len(config.stages)) * (game.num_moves if moves else 1)
+    symmetries = len([s for s in game.symmetries if not s.swaps][: config.symmetries or None])
+    ordered = np.sort(sizes[useful])[::-1]
+    lengths = np.arange(1, len(useful) + 1)
+    enough = np.maximum(4, np.ceil(OFTEN * len(useful) / (lengths * symmetries)))  # tuples of each length
+    entries = np.cumprod(ordered.astype(float))
+    fitting = (entries <= ENTRIES) & (entries * (config.count or enough) * copies <= MOST)
+    length = config.length or max(1, int(fitting.sum()))
+    count = config.count or int(enough[length - 1])
+    rng = np.random.default_rng((seed, 15))
+    found: dict[frozenset[int], tuple[int, ...]] = {}
+    for _ in range(20 * count):  # where there are few different ones, fewer have to do
+        if len(found) == count:
+            break
+        places = _walk(game, useful, length, config.kind, rng)
+        found.setdefault(frozenset(places), places)
+    return tuple(found.values())
+
+
+def _walk(game: Game, useful: Sequence[int], length: int, kind: str, rng: np.random.Generator) -> tuple[int, ...]:
+    places: list[int] = []
+    while len(places) < length:
+        near = {n for c in places for n in game.board.neighbours[c] if n in useful} if kind == "walk" else set()
+        open_ = sorted((near or set(useful)) - set(places)) or sorted(set(useful) - set(places))
+        places.append(int(rng.choice(open_)))
+    return tuple(sorted(places))
+
+
+def _named(game: Game, names: str) -> tuple[int, ...]:
+    numbers = {cell.name: i for i, cell in enumerate(game.board.cells)}
+    words = names.split()
+    for word in words:
+        if word not in numbers:
+            raise BadParameter(f"tuples.cells: {game} has no cell '{word}' (in '{names}'){suggest(word, numbers)}")
+    if not words or len(set(words)) < len(words):
+        raise BadParameter(f"tuples.cells: '{names}' must name one or more different cells")
+    return tuple(numbers[word] for word in words)
+
+
+def _codes(game: Game, most: int) -> NDArray[np.int64]:
+    """[cell, value] -> its number among the values that the cell can have."""
+    values = len(game.pieces) + (game.supports is not None)  # an empty cell that can be filled is another value
+    found = np.zeros((len(game.board.cells), values), np.int64)
+    for cell, row in enumerate(found):
+        alphabet = range(values) if game.alphabets is None else game.alphabets[cell]
+        for number, value in enumerate(alphabet):
+            row[value] = min(number, most - 1) if most else number
+    return found
+
+
+def _views(game: Game, share: bool) -> list[list[NDArray[np.int64]]]:
+    """Where a cell, as what a value and as what a move is seen: as they are, and by a second seat that shares."""
+    same = [np.arange(n) for n in (len(game.board.cells), len(game.pieces), game.num_moves)]
+    if not share:
+        return [same]
+    moves = same[2] if game.views is None else game.views[1].astype(np.int64)
+    return [same, [np.array(game.turned[1]) if game.turned else same[0], np.array(game.exchanged[1]), moves]]

@@ -1,0 +1,129 @@
+"""A run of temporal-difference learning: games against itself, which the weights follow move by move.
+
+With one thread equal configs make equal runs, however often they are stopped or killed: the iteration in flight is
+done again. Several threads share the weights without locks; their runs differ a little.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.learning.config import RunConfig
+from meijin.learning.td.config import TdConfig
+from meijin.learning.td.network import KINDS, AnyNetwork, fresh, load
+from meijin.learning.td.room import Rule
+from meijin.training.run import Cut, Row, Run
+
+SLICE = 0.25  # seconds between two looks at the clock
+GREEDY = 200  # games that measure the score of a game for one
+
+
+class TdRun(Run[TdConfig]):
+    """One run of TD(lambda), SARSA or Q-learning; see `Run`."""
+
+    CONFIG: ClassVar[type[RunConfig]] = TdConfig
+    MEMORY: ClassVar[str] = "tuples.length or tuples.count"
+
+    def _build(self) -> None:
+        if self.device != "cpu":
+            raise BadParameter(f"device '{self.device}': td trains on the CPU")
+        self.network: AnyNetwork = fresh(self.game, self.config)
+        self._pace = 1.0  # games per slice and thread
+
+    def expression(self, path: Path) -> str:
+        return f'{self.config.learn}("{path}")'
+
+    def _facts(self) -> Row:
+        return {"games": self.iteration * self.config.games}
+
+    # ---- an iteration ----
+
+    def _iterate(self) -> Row:
+        config = self.config
+        began = time.perf_counter()
+        rule = self._rule(self.progress)
+        seed = int(np.random.default_rng((config.seed, self.iteration, 15)).integers(1 << 62))
+        rooms = [
+            self.network.room(config.reach, seed, k, config.memory if config.replay else 0)
+            for k in range(config.threads)
+        ]
+        self.network.play(rooms[0], rule, 0)  # compiled here, once
+        done = made = 0
+        with ThreadPoolExecutor(config.threads) as pool:
+            while done < config.games:
+                each = min(max(1, int(self._pace)), math.ceil((config.games - done) / len(rooms)))
+                shares = [min(each, max(0, config.games - done - k * each)) for k in range(len(rooms))]
+                slice_began = time.perf_counter()
+                made += sum(pool.map(lambda room, n: self.network.play(room, rule, n), rooms, shares))
+                done += sum(shares)
+                self._pace *= min(4.0, max(0.25, SLICE / (time.perf_counter() - slice_began + 1e-9)))
+                if not self.report("self-play", done, config.games, self._costs["saving"]) and done < config.games:
+                    if self.stopping:  # done again when the run resumes
+                        raise Cut
+                    break
+        totals = np.sum([room.totals for room in rooms], axis=0)
+        seats, errors = self.game.seats, totals[-1]
+        if not np.isfinite(totals).all():
+            raise MeijinError(f"iteration {self.iteration + 1}: the values left all bounds; lower alpha")
+        row: Row = {
+            "games": done,
+            "moves": made,
+            "moves_per_second": made / max(time.perf_counter() - began, 1e-9),
+            "error": float(np.sqrt(totals[seats] / max(errors, 1.0))),
+            "alpha": config.alpha_at(self.progress),
+            "epsilon": rule.epsilon,
+        }
+        return row | {f"score_seat{k}": float(totals[k] / done) for k in range(seats)}
+
+    def _rule(self, progress: float, learns: bool = True) -> Rule:
+        config, net = self.config, self.network
+        return Rule(
+            kind=KINDS[config.learn],
+            learns=int(learns),
+            squashes=int(net.squashes),
+            coherence=("none", "id", "exp").index(config.coherence),
+            alpha=config.alpha_at(progress) / net.scale,
+            beta=float(config.beta),
+            trace=float(config.trace),
+            gamma=float(config.gamma),
+            epsilon=float(config.epsilon_at(progress)),
+            final=int(config.final),
+            learn_random=int(config.learn_random),
+            random_plies=config.random_plies if learns else 0,
+            first_moves=int(config.first_moves and learns),
+            replay=config.replay if learns else 0,
+            copies=int(config.tuples.copy),
+            cap=config.cap or self.game.longest,
+        )
+
+    def _measure(self) -> Row:
+        """The mean score of a game for one, played without random moves."""
+        if self.game.seats > 1:
+            return {}
+        room = self.network.room(1, self.config.seed, self.iteration)
+        rule, step = self._rule(1.0, learns=False), self._step("score")
+        for done in range(0, GREEDY, 10):
+            self.network.play(room, rule, 10)
+            step(done + 10, GREEDY)
+        return {"score_greedy": float(room.totals[0] / GREEDY)}
+
+    # ---- files ----
+
+    def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
+        self.network.save(path, whole, **facts)
+
+    def _load(self, path: Path) -> Mapping[str, Any]:
+        kept = load(path, self.game)
+        try:
+            self.network.take(kept.net, kept.extra)
+        except BadParameter as error:
+            raise BadParameter(f"{path}: {error}") from None
+        return kept.facts

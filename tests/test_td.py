@@ -1,0 +1,347 @@
+"""N-tuple networks and what they learn: values against plain Python and solvers, runs that repeat, bad settings."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("safetensors")
+
+from commands import good, run
+from meijin import build, make, training
+from meijin.agents.check import check_agent
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.game import Game
+from meijin.core.rng import stream
+from meijin.core.state import State
+from meijin.learning import files
+from meijin.learning.td.config import TdConfig
+from meijin.learning.td.network import Network
+from meijin.training.champions import make_champion
+from meijin.training.td_run import TdRun
+
+GAME = "tic_tac_toe"
+
+
+def trained(folder: Path, game: str = GAME, iterations: int = 1, **changes: Any) -> TdRun:
+    settings = {"length.evaluate": 0, **{name.replace("__", "."): value for name, value in changes.items()}}
+    made = training.td(game, out=folder, changes=settings, iterations=iterations)
+    made.go()
+    return made
+
+
+def drawn(game: Game, seed: int, **changes: Any) -> Network:
+    """A network with random weights."""
+    made = Network.fresh(game, TdConfig(str(game)).changed({k.replace("__", "."): v for k, v in changes.items()}))
+    made.weights[:] = np.random.default_rng(seed).normal(0, 0.1, len(made.weights))
+    return made
+
+
+def positions(game: Game, count: int) -> list[State]:
+    """Positions of random games in which a seat is to move."""
+    found: list[State] = []
+    rng, draw = stream(1), random.Random(1)
+    while len(found) < count:
+        state = State(game).roll(rng)
+        while not state.is_over:
+            found.append(state.copy())
+            state.play(draw.choice(state.legal_moves)).roll(rng)
+    return found[:count]
+
+
+# ---- networks ----
+
+
+def plain_value(net: Network, state: State, seat: int) -> float:
+    """What the weights of a seat say about a position, computed anew from the definition."""
+    game, total, base = net.game, 0.0, 0
+    size = sum(math.prod(len(alphabet(game, c)) for c in places) for places in net.tuples)
+    for places in net.tuples:
+        for symmetry in game.symmetries:
+            if symmetry.swaps:
+                continue
+            image = [0] * len(state.cells)
+            for cell, value in enumerate(state.cells):
+                image[symmetry.cells[cell]] = symmetry.values[value]
+            index, stride = 0, 1
+            for cell in places:
+                index += stride * alphabet(game, cell).index(image[cell])
+                stride *= len(alphabet(game, cell))
+            total += float(net.weights[seat * size + base + index])
+        base += math.prod(len(alphabet(game, c)) for c in places)
+    return total
+
+
+def alphabet(game: Game, cell: int) -> list[int]:
+    return list(range(len(game.pieces)) if game.alphabets is None else game.alphabets[cell])
+
+
+@pytest.mark.parametrize("name", [GAME, "einstein", "2048(size=2)"])
+def test_a_value_is_the_sum_of_the_weights_of_all_tuples_and_symmetries(name: str) -> None:
+    game = make(name)
+    net = drawn(game, 0, tuples__count=3, tuples__length=3)
+    for state in positions(game, 20):
+        for move, value in zip(state.legal_moves, net.values(state), strict=True):
+            after = state.copy().play(move)
+            if after.is_over:
+                expected = after.scores[state.turn]
+            else:
+                expected = plain_value(net, after, state.turn)
+                expected = math.tanh(expected) if game.bounded else after.scores[state.turn] + expected
+            assert value == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("learn", ["td", "sarsa"])
+def test_symmetric_positions_have_equal_values(learn: str) -> None:
+    game = make(GAME)
+    net = drawn(game, 1, learn=learn, tuples__count=3, tuples__length=4)
+    for state in positions(game, 12):
+        values = dict(zip(state.legal_moves, net.values(state), strict=True))
+        for symmetry in game.symmetries:
+            image = State(game).play_line([symmetry.moves[move] for move in state.history])
+            seen = dict(zip(image.legal_moves, net.values(image), strict=True))
+            for move, value in values.items():
+                assert seen[game.moves[symmetry.moves[move]]] == pytest.approx(value, abs=1e-5)
+
+
+def test_seats_that_share_a_network_see_each_other_exchanged() -> None:
+    layout = drawn(make(GAME), 2, tuples__share=True).layout
+    assert layout.networks.tolist() == [0, 0]
+    assert layout.views.tolist() == [0, 1]
+    assert (layout.codes[1][:, [0, 2, 1]] == layout.codes[0]).all()  # O for X
+
+
+def test_looking_ahead_is_expectimax_over_the_values(tmp_path: Path) -> None:
+    game = make("2048(size=2)")
+    net = drawn(game, 5, tuples__count=2, tuples__length=3)
+    path = net.save(tmp_path / "net.safetensors")
+    deep = build(f'td("{path}", depth=3)', game)
+    plain = build(f'nply(td("{path}"), depth=2)', game)  # which looks at one move more
+    for state in positions(game, 8):
+        found = {info.move: info.value for info in plain.analyse(state).moves}
+        for info in deep.analyse(state).moves:
+            assert info.value == pytest.approx(found[info.move], abs=1e-4)
+    with pytest.raises(BadParameter, match="only in games for one"):
+        build(f'td("{drawn(make(GAME), 0).save(tmp_path / "other.safetensors")}", depth=2)', make(GAME))
+
+
+def test_a_cell_that_can_be_filled_is_another_value() -> None:
+    """Connect Four: discs fall on others, and tuples tell the cells where the next ones come to rest."""
+    game = make("connect_four")
+    net = drawn(game, 6, tuples__count=1, tuples__length=4, tuples__cells=["a1 a2"], tuples__symmetries=1)
+    assert len(net.weights) == 2 * 4 * 4
+    state = State(game).play_line("4")
+    net.weights[:] = 0
+    net.weights[16 + 3] = 0.5  # the second seat: a1 can be filled, a2 cannot
+    net.weights[16 + 2 + 4 * 3] = -0.5  # its own disc on a1, a2 can be filled
+    values = net.values(state)
+    assert values[0] == pytest.approx(math.tanh(-0.5), abs=1e-6)
+    assert values[1:] == pytest.approx([math.tanh(0.5)] * 6, abs=1e-6)
+
+
+def test_the_parts_of_a_value_add_up_to_it() -> None:
+    game = make(GAME)
+    net = drawn(game, 3, tuples__count=4, tuples__length=3)
+    state = State(game).play_line("b2 a1")
+    parts = net.parts(state, state.legal_moves[0])
+    assert parts is not None and len(parts) == len(net.tuples)
+    assert math.tanh(parts.sum()) == pytest.approx(net.values(state)[0], abs=1e-5)
+
+
+def test_a_saved_network_is_the_same_network(tmp_path: Path) -> None:
+    game = make(GAME)
+    net = drawn(game, 4, tuples__count=3, tuples__length=4, tuples__kind="points")
+    again = Network.load(net.save(tmp_path / "net.safetensors")).net
+    assert again.tuples == net.tuples
+    assert again.values(State(game)) == net.values(State(game))
+
+
+# ---- learning ----
+
+
+@cache
+def solved(cells: tuple[int, ...], turn: int) -> float:
+    """What the seat to move at tic-tac-toe can get."""
+    state = State.set_up(make(GAME), cells, turn)
+    if state.is_over:
+        return state.scores[turn]
+    return max(-after(state, move) for move in state.legal_moves)
+
+
+def after(state: State, move: Any) -> float:
+    """The value of the position after a move, for the seat that follows."""
+    follows = state.copy().play(move)
+    if follows.is_over:
+        return follows.scores[1 - state.turn]
+    return solved(follows.cells, follows.turn)
+
+
+def mistakes(net: Network, seat: int) -> int:
+    """Positions that a network can reach in a seat, whatever the other does, in which it gives something away."""
+    game, count, seen = net.game, 0, set()
+    waiting = [State(game)]
+    while waiting:
+        state = waiting.pop()
+        if state.is_over or state.cells in seen:
+            continue
+        seen.add(state.cells)
+        if state.turn == seat:
+            values = net.values(state)
+            move = state.legal_moves[values.index(max(values))]
+            count += -after(state, move) < solved(state.cells, state.turn)
+            waiting.append(state.copy().play(move))
+        else:
+            waiting += [state.copy().play(move) for move in state.legal_moves]
+    return count
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"trace": 0.5, "coherence": "exp"},
+        {"tuples__share": True, "coherence": "none", "alpha": 0.5},
+        {"learn": "sarsa", "epsilon_end": 0.0},
+        {"learn": "q"},
+        {"threads": 2},
+        {"replay": 2, "memory": 1000, "games": 8_000},
+        {"first_moves": True},
+    ],
+    ids=["td", "lambda", "shared", "sarsa", "q", "threads", "replay", "first moves"],
+)
+def test_tic_tac_toe_is_learned_perfectly(tmp_path: Path, changes: dict[str, Any]) -> None:
+    run = trained(tmp_path / "run", iterations=5, **({"games": 20_000, "epsilon": 0.3} | changes))
+    assert [mistakes(run.network, seat) for seat in (0, 1)] == [0, 0]
+
+
+def test_2048_on_four_cells_is_played_as_well_as_possible(tmp_path: Path) -> None:
+    game = make("2048(size=2)")
+
+    @cache
+    def best(cells: tuple[int, ...], turn: int) -> float:
+        """What is still to be scored."""
+        state = State.set_up(game, cells, turn)
+        later = [state.copy().play(move) for move in state.legal_moves]
+        worth = [s.scores[0] - state.scores[0] + (0.0 if s.is_over else best(s.cells, s.turn)) for s in later]
+        return sum(p * x for p, x in zip(state.odds.values(), worth, strict=True)) if state.is_chance else max(worth)
+
+    run = trained(tmp_path / "run", "2048(size=2)", 3, games=10_000, epsilon=0.0)
+    room, games = run.network.room(1, 5), 20_000
+    run.network.play(room, run._rule(1.0, learns=False), games)
+    # A game's score has a standard deviation below 30: the mean is off by more than 1 once in a million times.
+    assert room.totals[0] / games == pytest.approx(best((0, 0, 0, 0), -1), abs=1.0)
+
+
+def test_every_seat_of_three_learns_from_its_own_moves(tmp_path: Path) -> None:
+    made = trained(tmp_path / "run", "nim(heaps=(2, 3), players=3)", 2, games=5_000)
+    assert np.isfinite(made.network.weights).all()
+    assert made.network.weights.reshape(3, -1).any(axis=1).all()
+
+
+# ---- runs ----
+
+
+def test_a_run_repeats_and_resumes_exactly(tmp_path: Path) -> None:
+    whole = trained(tmp_path / "whole", iterations=3, games=500, alpha_end=0.1, length__iterations=3)
+    trained(tmp_path / "parts", iterations=3, games=500, alpha_end=0.1)
+    assert (training.td(GAME, out=tmp_path / "parts", resume=True).network.weights == whole.network.weights).all()
+    # Killed after the second iteration: only its checkpoint is there.
+    first = training.td(
+        GAME, out=tmp_path / "killed", changes={"games": 500, "alpha_end": 0.1, "length.evaluate": 0}, iterations=3
+    )
+    first.iterate(), first.iterate()
+    first.close()
+    again = training.resume(tmp_path / "killed")
+    again.go()
+    assert (again.network.weights == whole.network.weights).all()  # type: ignore[attr-defined]
+    assert (again.network.table == whole.network.table).all()  # type: ignore[attr-defined]
+
+
+def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
+    trained(tmp_path / "run", iterations=2, games=20_000, epsilon=0.3)
+    game = make(GAME)
+    state = State(game).play_line("a1 b1 a2 b2")  # X wins with a3
+    for text in ('td("{}")', 'nply(td("{}"), depth=2)', 'mcts_wrap(td("{}"), simulations=50)'):
+        assert build(text.format(tmp_path / "run"), game).analyse(state).moves[0].move.name == "a3"
+    check_agent(f'td("{tmp_path / "run"}")', game)
+    agent = build(f'td("{tmp_path / "run"}")', game)
+    opening = agent.analyse(State(game))
+    assert math.tanh(sum(part for _, part in agent.reasons(State(game), opening.best))) == pytest.approx(
+        opening.moves[0].value[0],
+        abs=1e-5,  # type: ignore[index]
+    )
+    assert opening.note.startswith(f"for {opening.moves[0].move}: a3 b3 c3 a2 ")  # its only tuple is the board
+
+
+def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for method in ("td", "sarsa", "q"):
+        said = good("train", GAME, method, "--iterations=1", "--set=games=200", "--set=length.evaluate=0")
+        assert f'{method}("runs/tic_tac_toe-{method}")' in said
+    said = good("inspect", GAME, "--agent", 'td("runs/tic_tac_toe-td")')
+    assert "a3 b3 c3 a2 b2 c2 a1 b1 c1" in said and "sum" in said
+    told = json.loads(good("inspect", GAME, "--agent", 'q("runs/tic_tac_toe-q")', "--json"))
+    assert set(told["reasons"]) == {move.name for move in make(GAME).moves}
+    said = good("td", "show", "runs/tic_tac_toe-td")
+    assert "1 tuple, seen in 8" in said and "200 games" in said
+    assert said.count("#") == 9  # the only tuple is the board
+    assert json.loads(good("td", "show", "runs/tic_tac_toe-sarsa", "--json"))["learn"] == "sarsa"
+    assert "not an option of sarsa" in run("train", GAME, "sarsa", "--warm", "random").stderr
+
+
+@pytest.mark.parametrize(
+    ("game", "changes", "said"),
+    [
+        (GAME, {"tuples.cells": ["a1 d4"]}, "tic_tac_toe has no cell 'd4' (in 'a1 d4')"),
+        (GAME, {"tuples.cells": ["a1 a1"]}, "'a1 a1' must name one or more different cells"),
+        (GAME, {"tuples.length": 10}, "tuples.length=10: tic_tac_toe has 9 cells that can change"),
+        (GAME, {"tupels.length": 3}, "unknown section 'tupels'; did you mean 'tuples'?"),
+        (GAME, {"lambda": 0.5}, "trace"),
+        (GAME, {"tuples.initial": 2}, "tuples.initial=2: choose above -1 and below 1"),
+        ("2048", {"output": "tanh"}, "output=tanh: the scores of 2048 have no bounds"),
+        ("2048", {"tuples.share": True}, "2048 has 1 seats, not two"),
+        ("2048", {"tuples.stages": [12, 11]}, "must ascend"),
+        ("2048", {"tuples.length": 9, "tuples.count": 4}, "GiB are free; use shorter or fewer tuples"),
+    ],
+)
+def test_bad_settings_are_refused_before_training(tmp_path: Path, game: str, changes: Any, said: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        training.td(game, out=tmp_path / "run", changes=changes)
+    assert said in str(caught.value)
+    assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_other_devices_and_checkpoints_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match="td trains on the CPU"):
+        training.td(GAME, out=tmp_path / "run", device="cuda")
+    net = drawn(make(GAME), 0)
+    path = net.save(tmp_path / "net.safetensors")
+    with pytest.raises(BadParameter, match="the network was trained for tic_tac_toe"):
+        build(f'td("{path}")', make("connect_four"))
+    with pytest.raises(BadParameter, match=r"was trained by td, not by sarsa; play it with td\("):
+        build(f'sarsa("{path}")', make(GAME))
+    with pytest.raises(MeijinError, match="holds a net of kind 'td'"):
+        build(f'zero("{path}")', make(GAME))
+
+
+def test_a_run_becomes_a_champion_that_plays_without_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEIJIN_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(files, "PACKAGED", tmp_path / "none")
+    monkeypatch.setattr(files, "torch_missing", lambda: "torch")
+    game = make("2048(size=2)")
+    trained(tmp_path / "run", str(game), 1, games=200, epsilon=0.0)
+    path = make_champion(tmp_path / "run", measures=["score(games=2)"], workers=0)
+    said = files.about(path)
+    assert said is not None and said["facts"]["games"] == 200 and said["facts"]["strength"][0]["depth"] == 2
+    state = State(game).play_line("a1=2 b2=2")
+    agent = build("champion", game)
+    assert agent.analyse(state).moves[0].move == build(f'td("{path}", depth=2)', game).act(state)
+    weak = build("champion(level=1, seed=1)", game)
+    assert len({weak.act(state) for _ in range(40)}) > 1  # nearly every second move is random
