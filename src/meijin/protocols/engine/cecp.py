@@ -17,7 +17,7 @@ from meijin.protocols.notation import START_FEN, sfen, usi_move, xboard_move
 from meijin.protocols.scores import centipawns, standing
 
 VARIANTS = ("minishogi", "5x5+5_shogi")
-#: Which letters are pieces, as XBoard numbers them; needed for the second name of the variant.
+#: Which letters are pieces, as XBoard numbers them, and where they begin: XBoard itself does not know minishogi.
 SETUP = f"setup (P.BR.S...G.+.++.+Kp.br.s...g.+.++.+k) 5x5+5_shogi {START_FEN}"
 IGNORED = (
     *("xboard", "accepted", "rejected", "random", "computer", "name", "rating", "ics", "hint", "bk", "otim", "draw"),
@@ -108,8 +108,7 @@ class Cecp(Session):
     def _variant(self, rest: str) -> None:
         if rest not in VARIANTS:
             raise BadParameter("unsupported variant")
-        if rest == "5x5+5_shogi":
-            self.say(SETUP)
+        self.say(SETUP)
 
     def _set_board(self, rest: str) -> None:
         self._stop()

@@ -1,0 +1,276 @@
+"""Other people's engines as agents: real ones, and ones that misbehave."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from meijin.agents.catalogue import build
+from meijin.arena.judges import PlayRules
+from meijin.arena.match import match
+from meijin.core.agent import Limit
+from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.state import State
+from meijin.protocols.client.process import GAMES, EngineError, Process, split
+
+BAD = Path(__file__).with_name("bad_engine.py")
+MOCK = f"{sys.executable} -m meijin engine"
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program) or shutil.which(program, path=GAMES)
+    if found is None:
+        package = {"Xvfb": "xvfb", "gtp-rhino": "grhino"}.get(program, program)
+        pytest.skip(f"needs {program}: apt-get install {package}")
+    return found
+
+
+def bad(mistake: str, timeout: float = 0.5) -> str:
+    return f'gtp("{sys.executable} {BAD} {mistake}", timeout={timeout})'
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within a few seconds; one that nobody has waited for counts as ended."""
+    for _ in range(300):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+# ---- misbehaviour ----
+
+
+@pytest.mark.parametrize(
+    ("mistake", "reason"),
+    [
+        ("hang", "gave no answer to genmove"),
+        ("illegal", "answered 'z9', which is not a legal move"),
+        ("flood", "gave no answer to genmove"),
+        ("die", "ended (exit status 3): out of luck"),
+    ],
+)
+def test_a_bad_engine_loses_its_game_and_is_named(mistake: str, reason: str) -> None:
+    found = match("tic_tac_toe", [bad(mistake), "random"], 2)
+    assert found.standings[0].forfeits == 2 and found.standings[1].forfeits == 0
+    assert all(reason in text and text.startswith("gtp(") for text in found.forfeits)
+
+
+def test_the_error_names_the_engine_and_the_next_thought_starts_it_again() -> None:
+    agent, state = build(bad("die")), State(make("tic_tac_toe"))
+    for _ in range(2):
+        with pytest.raises(EngineError, match=re.escape("ended (exit status 3): out of luck")):
+            agent.act(state)
+
+
+def test_an_engine_that_hangs_leaves_no_process() -> None:
+    process = Process(f"{sys.executable} {BAD} hang")
+    process.send("genmove b")
+    while not process._errors:
+        time.sleep(0.01)
+    pids = [int(word) for word in process._errors[0].split()[1:]]
+    process.close("quit")
+    assert all(map(gone, pids))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_an_engine_ends_with_its_owner_however_that_dies() -> None:
+    code = (
+        "import time; from meijin.protocols.client.process import Process\n"
+        f"p = Process({f'{sys.executable} {BAD} hang'!r}); p.send('genmove b')\n"
+        "while not p._errors: time.sleep(0.01)\n"
+        "print(p._errors[0], flush=True); time.sleep(1000)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        pids = [int(word) for word in owner.stdout.readline().split()[1:]]
+        owner.send_signal(signal.SIGKILL)
+    assert len(pids) == 2 and all(map(gone, pids))
+
+
+def test_a_worker_that_is_killed_takes_its_engine_along() -> None:
+    rules = PlayRules(move_timeout=0.5, startup_grace=3.0)
+    found = match("tic_tac_toe", [bad("hang", timeout=60), "random"], 1, workers=1, rules=rules)
+    assert found.standings[0].forfeits == 1
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    for _ in range(300):
+        if str(BAD) not in listed:
+            break
+        time.sleep(0.01)
+        listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(BAD) not in listed
+
+
+def test_an_engine_that_never_shakes_hands_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.protocols.client.gtp.STARTUP", 0.3)
+    with pytest.raises(EngineError, match="gave no answer to list_commands within"):
+        build(bad("silent")).act(State(make("tic_tac_toe")))
+
+
+def test_memory_can_be_bounded() -> None:
+    process = Process(f"{sys.executable} -c \"x = bytearray(10**9); print('got it')\"", memory_mb=500)
+    with pytest.raises(EngineError, match="ended"):
+        process.until(lambda line: line == "got it", 10, "start")
+
+
+def test_no_shell_reads_a_command(tmp_path: Path) -> None:
+    assert split("echo $HOME '*' ; rm")[1:] == ["$HOME", "*", ";", "rm"]
+    with pytest.raises(BadParameter, match="there is no program 'no-such-engine'"):
+        build('gtp("no-such-engine --mode gtp")')
+    with pytest.raises(BadParameter, match="No closing quotation"):
+        split("gnugo 'x")
+
+
+def test_a_program_without_a_protocol_plays_through_a_pipe(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text("import sys\nfor line in sys.stdin:\n    print(line.split()[-1], flush=True)\n    break\n")
+    found = match("tic_tac_toe", [f'pipe("{sys.executable} {bot}", "{{seat}} {{position}} {{legal}}")', "random"], 1)
+    assert not found.forfeits and found.games == 1
+    with pytest.raises(BadParameter, match="'board' is not one of"):
+        build(f'pipe("{sys.executable}", "{{board}}")')
+
+
+# ---- our own engines, through the same clients ----
+
+
+@pytest.mark.parametrize(
+    ("game", "protocol", "client"),
+    [
+        ("tic_tac_toe", "ugi", "ugi"),
+        ("minishogi", "usi", "usi"),
+        ("go(size=5)", "gtp", "gtp"),
+        ("minishogi", "cecp", "cecp"),
+        ("othello", "nboard", "nboard"),
+    ],
+)
+def test_every_client_understands_our_engine(game: str, protocol: str, client: str) -> None:
+    command = f"{MOCK} '{game}' --protocol {protocol} --agent random"
+    state = State(make(game))
+    with build(f'{client}("{command}")', state.game) as agent:
+        for _ in range(3):
+            state.play(agent.act(state))
+        state.undo()
+        state.undo()
+        state.play(agent.act(state, Limit(seconds=1)))
+        assert len(state.history) == 2
+
+
+# ---- programs that others wrote ----
+
+
+def test_gnugo_and_our_rules_agree_on_a_game() -> None:
+    needs("gnugo")
+    command = "gnugo --mode gtp --level 1 --chinese-rules --positional-superko --never-resign --seed 1"
+    game = make("go(size=5)")
+    state = State(game)
+    with build(f'gtp("{command}")', game) as black, build(f'gtp("{command} --level 2")', game) as white:
+        while not state.is_over:
+            state.play((black, white)[state.turn].act(state))
+        said = black._tell(black._process, "final_score", 10)  # type: ignore[attr-defined]
+    from meijin.games.go import dead_stones, final_score
+
+    lead = final_score(state, dead_stones(state))
+    assert said == f"{'B' if lead > 0 else 'W'}+{abs(lead):.1f}"
+
+
+def test_grhino_plays_othello() -> None:
+    needs("gtp-rhino")
+    found = match("othello", ['gtp("gtp-rhino -l 1")', "random"], 2, workers=1)
+    assert (
+        found.standings[0].total.wins == 2 and not found.forfeits
+    )  # a strong engine: random wins less than once in 10^4 games
+
+
+def test_fairy_stockfish_plays_minishogi_by_usi() -> None:
+    needs("fairy-stockfish")
+    game = make("minishogi")
+    with build('usi("fairy-stockfish", variant="minishogi", nodes=2000)', game) as agent:
+        mate = State.from_position(game, "4k/5/3GG/5/K4 b - 1")
+        analysis = agent.analyse(mate)
+        assert analysis.proven and analysis.value == (1.0, -1.0)
+        mate.play(analysis.best)
+        assert mate.is_over and mate.ending == "checkmate"
+    found = match("minishogi", ['usi("fairy-stockfish", variant="minishogi", nodes=500)', "random"], 2, workers=1)
+    assert found.standings[0].total.wins == 2 and not found.forfeits
+
+
+def test_an_endless_thought_of_an_engine_can_be_stopped() -> None:
+    needs("fairy-stockfish")
+    import math
+    import threading
+
+    state = State(make("minishogi"))
+    with build('usi("fairy-stockfish", variant="minishogi")', state.game) as agent:
+        threading.Timer(0.3, agent.stop).start()
+        analysis = agent.analyse(state, Limit(seconds=math.inf))
+        assert analysis.best in state.legal_moves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["sjaakii", "fairy-stockfish"])
+def test_cecp_engines_play_minishogi(engine: str) -> None:
+    needs(engine)
+    game = make("minishogi")
+    with build(f'cecp("{engine}", depth=2)', game) as agent:
+        state = State.from_position(game, "4k/5/3GG/5/K4 b - 1")
+        state.play(agent.act(state))
+        state = State(game)
+        for _ in range(6):
+            state.play(agent.act(state))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("opponent", "variant"),
+    [
+        ("fairy-stockfish", "-variant minishogi"),
+        ("sjaakii", "-variant shogi -boardWidth 5 -boardHeight 5 -holdingsSize 5"),
+    ],
+)
+def test_xboard_plays_a_match_with_our_engine(opponent: str, variant: str, tmp_path: Path) -> None:
+    xboard, theirs, xvfb = needs("xboard"), needs(opponent), needs("Xvfb")
+    ours = tmp_path / "engine"
+    ours.write_text(f"#!/bin/sh\nexec {MOCK} minishogi --protocol cecp --agent random\n")
+    ours.chmod(0o755)
+    display = f":{80 + os.getpid() % 100}"
+    with subprocess.Popen([xvfb, display, "-nolisten", "tcp"], stderr=subprocess.DEVNULL) as screen:
+        for _ in range(500):
+            if Path(f"/tmp/.X11-unix/X{display[1:]}").exists():
+                break
+            time.sleep(0.01)
+        try:
+            command = (
+                f"{xboard} -noGUI -fcp {ours} -scp {theirs} {variant} -mg 2 -depth 2 -tc 1 -inc 1 -matchPause 100 "
+                "-popupExitMessage false -sgf games.pgn"
+            )
+            subprocess.run(
+                command.split(), cwd=tmp_path, env={**os.environ, "DISPLAY": display, "HOME": str(tmp_path)},
+                timeout=60, check=False, capture_output=True,
+            )  # fmt: skip
+        finally:
+            screen.terminate()
+    text = (tmp_path / "games.pgn").read_text()
+    assert len(re.findall(r'\[Result "(?:0-1|1-0|1/2-1/2)"\]', text)) == 2, text
+    assert "illegal" not in text.lower() and "forfeit" not in text.lower(), text
+
+
+def test_agents_that_run_programs_are_not_for_strangers() -> None:
+    from meijin.web.server.work.permits import Permits
+
+    permits = Permits("runs", ('gtp("gnugo --mode gtp")',), 100, 1)
+    with pytest.raises(MeijinError, match="cannot be used here"):
+        permits.bounded('gtp("rm -rf /")')
+    assert str(permits.bounded('gtp("gnugo --mode gtp")')) == 'gtp("gnugo --mode gtp")'
