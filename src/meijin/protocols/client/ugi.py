@@ -18,8 +18,11 @@ from meijin.protocols.scores import from_centipawns, valued
 
 
 def listed(options: str | tuple[str, ...]) -> tuple[str, ...]:
-    """One option may be given without parentheses."""
-    return (options,) if isinstance(options, str) else tuple(options)
+    """Options as NAME=VALUE; a single one may be given without parentheses."""
+    found = (options,) if isinstance(options, str) else options
+    if not isinstance(found, tuple | list) or any(not isinstance(each, str) or "=" not in each for each in found):
+        raise BadParameter(f"options={options!r}: write NAME=VALUE, as in options=('Hash=64', 'Threads=1')")
+    return tuple(found)
 
 
 class Ugi(External):
@@ -41,9 +44,6 @@ class Ugi(External):
         """`options`: what to set, as in options=("Hash=64", "Skill Level=5")."""
         super().__init__(command, timeout, memory_mb)
         self.options = listed(options)
-        for option in self.options:
-            if not isinstance(option, str) or "=" not in option:
-                raise BadParameter(f"options: {option!r} is not NAME=VALUE, such as 'Hash=64'")
         for name, value in (("nodes", nodes), ("depth", depth)):
             if value is not None:
                 at_least(name, value, 1, whole=True)
