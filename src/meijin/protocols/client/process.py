@@ -70,8 +70,12 @@ class Process:
         self._lines: queue.Queue[str | None] = queue.Queue(MOST_LINES)
         self._errors: deque[str] = deque(maxlen=KEPT)
         self._open = True
-        for target in (self._read, self._read_errors):
-            threading.Thread(target=target, name=f"meijin-{self.name}", daemon=True).start()
+        self._readers = [
+            threading.Thread(target=target, name=f"meijin-{self.name}", daemon=True)
+            for target in (self._read, self._read_errors)
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def _read(self) -> None:
         out = self._process.stdout
@@ -131,6 +135,8 @@ class Process:
         """An error that names the engine, with the latest line of its standard error; the engine is killed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2 if problem == "ended" else 0)
+        if problem == "ended":
+            self._readers[1].join(0.5)  # its last words
         if problem == "ended" and (code := self._process.poll()):
             problem = f"ended (exit status {code})"
         said = f": {self._errors[-1]}" if self._errors else ""
