@@ -34,7 +34,7 @@ test: $(DEV) ## check the format, the types and the layers, and run the tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web; else echo "The web app's types are not checked: there is no npm here."; fi
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 web: $(WEB) ## check the types of the web app (needs Node.js)
 	$(WEB)/.bin/tsc -p tools/web

@@ -73,7 +73,9 @@ def simulations(player: Player, seconds: float) -> Rate:
         player.look(state, keep=False)
         kept = player.begin()
         began = time.perf_counter()
-        player.think(None, seconds)
+        player.aim(None)
+        while time.perf_counter() - began < seconds and not player.finished:
+            player.advance()
         return player.report(state, kept, 0.0).simulations / (time.perf_counter() - began)
 
     return rate

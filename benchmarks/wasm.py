@@ -27,7 +27,7 @@ import numpy as np
 from chromium import Chromium, chromium
 from common import Rate, compare, human, machine, table
 
-from meijin.agents.zero import Champion
+from meijin.agents.champion import Champion
 from meijin.core import kernels
 from meijin.core.agent import Limit
 from meijin.core.catalogue import games, make
@@ -162,7 +162,7 @@ def row(browser: Chromium, name: str, options: Any) -> list[float]:
     rates = [native_moves(game, options.seconds), page.moves(options.seconds)]
     rates += [native(game, MCTS(threads=1), options.simulations), page.search("mcts", options.simulations)]
     if files.champion(game) is not None:
-        champion = Champion(simulations=options.net, reuse=False)
+        champion = Champion(simulations=options.net, reuse=False, exact=False)
         rates += [native(game, champion, options.net), page.search("zero", options.net)]
     return compare(rates, options.rounds)
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+#: Besides those of the browser, the files whose tests take a minute or so together.
+LONGEST = ("test_check", "test_search_agents", "test_docs", "test_server_jobs", "test_mcts_options", "test_wasm")
+
 
 @pytest.fixture(scope="session")
 def test_data() -> Path:
@@ -30,7 +33,8 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests marked `gpu` where no device can be used."""
+    """Begin with the files that take longest, so that no process waits in the end; skip what needs a GPU."""
+    items.sort(key=lambda item: item.path.parent.name != "web" and item.path.stem not in LONGEST)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and not _gpu_available():
         for item in marked:

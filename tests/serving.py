@@ -86,7 +86,7 @@ def serving(data: Path, *, limits: Limits | None = None, **settings: Any) -> Ite
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        settings = {"warm": "", "runs": data / "runs", **settings}
+        settings = {"warm": "", "modules": False, "runs": data / "runs", **settings}
         made = Settings(port=port, data=data, limits=limits or Limits(), **settings)
         app = create_app(made)
         server = uvicorn.Server(config(app, made))

@@ -147,7 +147,7 @@ print(json.dumps([digest(maker(make(name))) for name in sys.argv[1:] for maker i
 
 def test_the_digest_is_the_same_in_every_process() -> None:
     makers = (kernels.look, kernels.planes, kernels.random_walks, simulate_with(PLAIN))
-    names = game_names()
+    names = [name for name in game_names() if make(name).score.__module__.startswith("meijin.")]
     here = [digest(maker(make(name))) for name in names for maker in makers]  # type: ignore[arg-type]
     assert len(set(here)) == len(here)
     for seed in (1, 2):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from chromium import chromium
 
 from meijin import make
-from meijin.agents.zero import Champion
+from meijin.agents.champion import Champion
 from meijin.core.state import State
 from meijin.search.solvers.connect_four import Solver
 from meijin.web.wasm.bundle import bundle
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chosen = positions(options.positions, options.seed)
-    here = Champion(simulations=options.simulations, reuse=False)
+    here = Champion(simulations=options.simulations, reuse=False, exact=False)
     agent = f"champion(simulations={options.simulations}, reuse=False)"
     files = {name: base64.b64encode(data).decode() for name, data in bundle([GAME]).files.items()}
     counts = {"here": 0, "there": 0, "only here": 0, "only there": 0, "other move": 0}

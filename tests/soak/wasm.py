@@ -42,12 +42,13 @@ def main() -> None:
     parser.add_argument("--searches", nargs="*", default=wasm_compare.ALL, choices=wasm_compare.ALL)
     parser.add_argument("--chromium", action="store_true")
     options = parser.parse_args()
+    known = expressions()  # which also loads the examples
     with ExitStack() as stack:
         if options.chromium:
             from chromium import chromium
 
             wasm_compare.run = stack.enter_context(chromium()).call
-        for expression in options.expressions or expressions():
+        for expression in options.expressions or known:
             began = time.perf_counter()
             module = wasm_compare.check_all(
                 expression, options.games, options.counted, options.simulations, options.searches

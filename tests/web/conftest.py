@@ -34,7 +34,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import Error, expect, sync_playwright
+
+    expect.set_options(timeout=60_000)
 
     with sync_playwright() as playwright:
         try:
@@ -54,7 +56,7 @@ def contexts(browser: Any) -> Callable[..., Any]:
         if own or (width, height) not in made:
             size, touch = {"width": width, "height": height}, width < 600
             context = browser.new_context(viewport=size, has_touch=touch, reduced_motion="reduce")
-            context.set_default_timeout(30_000)
+            context.set_default_timeout(60_000)
             if own:
                 return context
             made[width, height] = context

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 
-from hands import Visitor
+import pytest
+from hands import CHOMP, Visitor
 
-from serving import Server
+from serving import Server, serving
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("both")
+    shutil.copyfile(CHOMP, folder / CHOMP.name)
+    with serving(folder / "data", load=(folder / CHOMP.name,), modules=True) as found:
+        yield found
 
 
 def test_the_page_searches_and_shows_moves_itself(server: Server, visit: Callable[..., Visitor]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hands import Visitor
+from playwright.sync_api import expect
 
 from serving import Server
 
@@ -26,8 +27,8 @@ def test_a_tournament_from_start_to_its_games(visit: Visit) -> None:
     dialog.get_by_role("button", name="Start").click()
     visitor.see("h1:has-text('small')")
     visitor.see(".page-head p:has-text('6 of 6 games')")  # told by the server as the games end
-    assert visitor.page.locator(".standings tbody tr").count() == 3
-    assert visitor.page.locator(".crosstable td:not(.none) b").count() == 6
+    expect(visitor.page.locator(".standings tbody tr")).to_have_count(3)
+    expect(visitor.page.locator(".crosstable td:not(.none) b")).to_have_count(6)
     visitor.page.locator(".page-head").get_by_role("link", name="Games").click()
     visitor.see(".page-head p:has-text('6 games fit')")
     visitor.click(".openings .pick")  # on in the tree of openings
@@ -71,4 +72,4 @@ def test_a_file_is_followed_as_it_is_saved(server: Server, visit: Visit) -> None
     finally:
         file.write_text(rules, encoding="utf-8")
     visitor.see(".file + .beside .explorer .board")
-    assert visitor.page.locator(".problem").count() == 0
+    expect(visitor.page.locator(".problem")).to_have_count(0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hands import SPOTS, Visitor
+from playwright.sync_api import expect
 
 from serving import Server
 
@@ -38,7 +39,7 @@ def test_options_choose_size_and_opponent(visit: Visit) -> None:
     visitor.page.locator("dialog .seat-form select").select_option(label="Random · any legal move")
     visitor.button("Play")
     visitor.wait_for_ply(0)
-    assert visitor.page.locator(".board [data-cell]").count() == 16
+    expect(visitor.page.locator(".board [data-cell]")).to_have_count(16)
     assert "Random" in visitor.read(".seats")
     assert "size=4" in visitor.read(".variant")
 
@@ -61,7 +62,7 @@ def test_reload_in_the_middle(server: Server, visit: Visit) -> None:
     visitor.at_table(table(server, moves=WON))
     visitor.page.reload()
     visitor.wait_for_ply(4)
-    assert visitor.page.locator(".moves .move").count() == 4
+    expect(visitor.page.locator(".moves .move")).to_have_count(4)
 
 
 def test_result_and_rematch(server: Server, visit: Visit) -> None:
@@ -90,7 +91,7 @@ def test_find_out_why_one_lost(server: Server, visit: Visit) -> None:
     visitor.button("Find mistakes")
     visitor.page.get_by_role("button", name="Next mistake").click()
     assert visitor.read(".status.aside p").startswith("Blunder:")
-    assert visitor.page.locator(".board .overlay text", has_text="★").count() == 1
+    visitor.page.locator(".board .overlay text", has_text="★").wait_for()
 
 
 def test_opinions_on_the_board(server: Server, visit: Visit) -> None:
@@ -147,7 +148,7 @@ def test_two_people_at_one_table(server: Server, visit: Visit) -> None:
     second.click('[data-cell="0"]')
     for visitor in (first, second, host):
         visitor.wait_for_ply(2)
-    assert host.page.locator('.board [aria-disabled="false"]').count() == 0
+    expect(host.page.locator('.board [aria-disabled="false"]')).to_have_count(0)
 
 
 def test_set_up_a_position(server: Server, visit: Visit) -> None:
@@ -219,7 +220,7 @@ def test_keyboard_alone(server: Server, visit: Visit) -> None:
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp", "Enter"):
         press(key)
     visitor.wait_for_ply(5)
-    assert "X wins" in visitor.page.locator("#live").inner_text()
+    expect(visitor.page.locator("#live")).to_contain_text("X wins")
     press("u")
     visitor.wait_for_ply(4)
     press("Home")
@@ -272,8 +273,8 @@ def test_a_guest_is_offered_only_what_guests_may_do(server: Server, visit: Visit
     visitor.at_table(made, made["keys"]["seats"][0])
     visitor.click('[data-cell="4"]')
     visitor.wait_for_ply(1)
-    assert visitor.page.get_by_role("tab", name="Look inside").count() == 0
-    assert visitor.page.get_by_role("button", name="Hint").count() == 0
+    expect(visitor.page.get_by_role("tab", name="Look inside")).to_have_count(0)
+    expect(visitor.page.get_by_role("button", name="Hint")).to_have_count(0)
     visitor.go("")
     assert visitor.read("h1") == "You are a guest here"
 

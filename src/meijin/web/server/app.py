@@ -121,7 +121,7 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "arena": full,
         "training": full and find_spec("torch") is not None,
         "designer": full and bool(settings.load),
-        "modules": full and missing() is None,
+        "modules": full and settings.modules and missing() is None,
         "access": "full" if full else "guest",
         "cores": settings.cores,
         "limits": {"seconds": limits.think_seconds, "analyses": limits.analyses_each, "body": limits.body},

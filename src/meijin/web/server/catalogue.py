@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from meijin.web.server.errors import Refusal
 from meijin.web.server.lanes import PATIENCE, Lanes, forget
 
 MOST = 300  # answers
@@ -18,6 +19,7 @@ class Catalogue:
     def __init__(self, lanes: Lanes):
         self._lanes = lanes
         self._known: OrderedDict[tuple[str, str], asyncio.Future[bytes]] = OrderedDict()
+        self._compiling = asyncio.Semaphore(1)
 
     def forget(self) -> None:
         self._known.clear()
@@ -44,10 +46,16 @@ class Catalogue:
             known.add_done_callback(forget)
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
-        return await asyncio.shield(known)
+        try:
+            return await asyncio.shield(known)
+        except asyncio.CancelledError:  # the server ends, and a game takes long to compile
+            raise Refusal("closed", "the server is ending") from None
 
     async def _fetch(self, call: str, game: str) -> bytes:
-        slow = call == "module"
-        lane, patience = (self._lanes.analysis, COMPILING) if slow else (self._lanes.chores, PATIENCE)
-        found: Any = await lane.call(call, {"game": game}, patience=patience)
+        found: Any
+        if call == "module":
+            async with self._compiling:  # one after the other: a page asks for every game that is opened
+                found = await self._lanes.analysis.call(call, {"game": game}, patience=COMPILING)
+        else:
+            found = await self._lanes.chores.call(call, {"game": game}, patience=PATIENCE)
         return found if isinstance(found, bytes) else msgspec.json.encode(found)

@@ -60,6 +60,7 @@ class Settings:
     runs: Path = Path("runs")
     agents: tuple[str, ...] = ()  # expressions that clients may use although they name files or programs
     warm: str = "connect_four"  # a game that an agent can play as soon as somebody wants it; "": none
+    modules: bool = True  # whether games are compiled for the engine in the page, where there is a linker
     cores: int = field(default_factory=_cores)
     limits: Limits = field(default_factory=Limits)
 

@@ -59,7 +59,9 @@ function Game({ engine, session, agents }) {
     made.view.element.addEventListener("rebuilt", shape);
     shape();
     const mine = session.state?.you.filter((seat) => session.seats[seat].kind === "person") ?? [];
-    if (mine.length && !mine.includes(0) && description.seats.length === 2) made.flip();
+    // Where pieces move, each side sits behind its own; stones and discs look the same from everywhere but fall downwards.
+    const moving = description.moves.some((move) => (move.path?.length ?? 0) > 1);
+    if (mine.length && !mine.includes(0) && description.seats.length === 2 && moving) made.flip();
     setArea(made);
     document.title = `${description.title} · Meijin`;
     return () => session.close();
