@@ -295,15 +295,15 @@ T12
     assert game.task.agents == ("Habu", "Watanabe, A.")
     assert (game.forfeit, game.reason, game.scores) == (1, "resigned", (1.0, -1.0))
     assert [note.seconds for note in game.notes] == [3.0, 12.0, None, None, None]
-    with pytest.raises(FormatError, match="line 1: .*only games from the start of minishogi"):
+    with pytest.raises(FormatError, match=r"line 1: .*only games from the start of minishogi"):
         read_text(tmp_path, "P1-HI-KA-GI-KI * \n", "csa")
 
 
 def test_foreign_othello_in_ggf(tmp_path: Path) -> None:
     """As the Generic Game Server keeps games, with evaluations and times."""
     start = "8 ---------------------------O*------*O--------------------------- *"
-    text = f"""1 (;GM[Othello]PC[GGS/os]DT[2002.01.11_15:44:09.EST]PB[logtest]PW[mpc]RB[2700.1]RW[2648.3]TI[05:00//02:00]
-TY[8]RE[-12.000:r]BO[{start}]B[d3//1.50]W[c5/-2.10/0.30]B[D6];)"""
+    text = f"""1 (;GM[Othello]PC[GGS/os]DT[2002.01.11_15:44:09.EST]PB[logtest]PW[mpc]RB[2700.1]RW[2648.3]
+TI[05:00//02:00]TY[8]RE[-12.000:r]BO[{start}]B[d3//1.50]W[c5/-2.10/0.30]B[D6];)"""
     (game,) = read_text(tmp_path, text, "ggf")
     assert game.task.agents == ("logtest", "mpc") and game.headers["RB"] == "2700.1"
     assert (game.forfeit, game.reason, game.scores) == (0, "resigned", (-1.0, 1.0))

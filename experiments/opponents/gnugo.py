@@ -5,8 +5,8 @@
     python experiments/opponents/gnugo.py --twogtp gnugo-3.8/interface/gtp_examples/twogtp
 
 In the arena our rules decide when a game is over and who has won; they count all stones as alive. GNU Go then loads the
-SGF that the arena writes and counts it again, as our engine's `final_score` does: without dead stones. Under `twogtp`, which is not ours, both engines count every game, and our reader of SGF replays the
-file that it writes. The exit status is 1 if any two scores differ.
+SGF that the arena writes and counts it again, as our engine's `final_score` does: without dead stones. Under `twogtp`,
+which is not ours, both engines count every game, and our reader of SGF replays the file that it writes. The exit status is 1 if any two scores differ.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def under_twogtp(script: Path, agent: str, level: int, games: int, folder: Path)
         )  # fmt: skip
         for number, said in re.findall(r"^Game (\d+): (.*)$", done.stdout, re.MULTILINE):
             record = next(formats.read(Path(f"{base}{int(number):03}.sgf")))
-            rules, counted = ours(record)
+            counted = ours(record)[1]
             said = said.replace(".0", "")
             agree &= said == counted
             wins += said[:1] == colour[0].upper()

@@ -33,16 +33,8 @@ class Format:
 
 
 FORMATS = {
-    name: Format(module.read, module.write, module.SUFFIXES)
-    for name, module in (
-        ("jsonl", jsonl),
-        ("sgf", sgf),
-        ("pgn", pgn),
-        ("ggf", ggf),
-        ("usi", usi),
-        ("kif", kif),
-        ("csa", csa),
-    )  # fmt: skip
+    module.__name__.rpartition(".")[2]: Format(module.read, module.write, module.SUFFIXES)
+    for module in (jsonl, sgf, pgn, ggf, usi, kif, csa)
 }
 
 
