@@ -6,7 +6,8 @@
 
 In the arena our rules decide when a game is over and who has won; they count all stones as alive. GNU Go then loads the
 SGF that the arena writes and counts it again, as our engine's `final_score` does: without dead stones. Under `twogtp`,
-which is not ours, both engines count every game, and our reader of SGF replays the file that it writes. The exit status is 1 if any two scores differ.
+which is not ours, both engines count every game, and our reader of SGF replays the file that it writes.
+The exit status is 1 if any two scores differ.
 """
 
 from __future__ import annotations

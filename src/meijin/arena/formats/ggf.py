@@ -3,9 +3,9 @@
     (;GM[Othello]PC[Meijin]PB[mcts]PW[random]RE[+12.000]TI[0]TY[8]BO[8 -...- *]B[D3//0.52]W[C3];)
 
 A move may be followed by an evaluation and by its time in seconds, after slashes; "PA" is a pass. What the format has
-no place for is in two private properties, as JSON in which %, [ and ] are percent-encoded, as GGF has no escapes: MJ[...]
-for the game, MN[...] for the move before it. Of files without MJ the players, the moves, their times and the result are
-read.
+no place for is in two private properties, as JSON in which %, [ and ] are percent-encoded, as GGF has no escapes:
+MJ[...] for the game, MN[...] for the move before it. Of files without MJ the players, the moves, their times and the
+result are read.
 """
 
 from __future__ import annotations
