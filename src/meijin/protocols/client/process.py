@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from meijin.core.errors import BadParameter, MeijinError
@@ -122,13 +122,17 @@ class Process:
         self, wanted: Callable[[str], bool], seconds: float, what: str, poll: Callable[[], None] | None = None
     ) -> str:
         """Read until a line that is wanted; an error after so many seconds. `poll` is called often meanwhile."""
+        return next(line for line in self.lines(seconds, what, poll) if wanted(line))
+
+    def lines(self, seconds: float, what: str, poll: Callable[[], None] | None = None) -> Iterator[str]:
+        """Every line of the next seconds; then an error, because what was wanted was not among them."""
         deadline = time.monotonic() + seconds
         while (now := time.monotonic()) < deadline:
             if poll is not None:
                 poll()
             line = self.line(min(deadline, now + 0.01) if poll is not None else deadline)
-            if line is not None and wanted(line):
-                return line
+            if line is not None:
+                yield line
         raise self.failure(f"gave no answer to {what} within {seconds:g} s")
 
     def failure(self, problem: str) -> EngineError:
