@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
-from meijin.core.errors import IllegalMove
+from meijin.core.errors import BadParameter, IllegalMove
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import at_least
@@ -35,6 +36,8 @@ class External(Agent):
     def __init__(self, command: str, timeout: float = 60.0, memory_mb: int = 0):
         at_least("timeout", timeout, 0.01)
         at_least("memory_mb", memory_mb, 0, whole=True)
+        if memory_mb and os.name != "posix":
+            raise BadParameter(f"memory_mb={memory_mb}: memory can only be bounded on Linux and macOS; leave it out here")
         split(command)  # complain now about a program that is not there
         self.command, self.timeout, self.memory_mb = command, timeout, memory_mb
         self._process: Process | None = None

@@ -31,11 +31,12 @@ class EngineError(MeijinError):
 def split(command: str) -> list[str]:
     """The program, found, and its arguments. No shell reads them: $, *, | and > mean nothing."""
     try:
-        words = shlex.split(command)
+        words = shlex.split(command, posix=os.name == "posix")  # Windows has backslashes in paths
     except ValueError as error:
         raise BadParameter(f"command '{command}': {error}") from None
     if not words:
         raise BadParameter("command: name a program, as in 'gnugo --mode gtp'")
+    words = [word.strip('"') for word in words] if os.name != "posix" else words
     found = shutil.which(words[0]) or shutil.which(words[0], path=GAMES)
     if found is None:
         raise BadParameter(f"there is no program '{words[0]}'; install it, or give its path")
