@@ -38,8 +38,9 @@ CATALOGUE = {
     "champion(simulations=20, exact=False)": ["connect_four"],
     "champion(level=2)": ["connect_four"],
 }
-#: These ask a person, or need a run that somebody has trained; their own tests try them.
+#: These ask a person, or need a run that somebody has trained, or a program; their own tests try them.
 ELSEWHERE = {"human", "zero", "policy", "value", "policy_value", "td", "sarsa", "q"}
+ELSEWHERE |= {"gtp", "usi", "ugi", "cecp", "nboard", "pipe"}
 
 
 def test_every_agent_of_the_catalogue_is_tried() -> None:

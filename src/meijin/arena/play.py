@@ -15,7 +15,7 @@ import multiprocessing
 import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -146,6 +146,7 @@ class _LiveGame:
         self.task, self.rules, self.game, self.monitor = task, rules, game, monitor
         self.allowed = math.inf if rules.move_timeout is None else rules.move_timeout  # seconds for a move
         self.began, self._start = now(), time.perf_counter()
+        self.agents: list[Agent] = []  # [seat]
         self.notes: list[MoveNote] = []
         self.views: list[tuple[int, Scores]] = []  # (mover, its value) of the latest plies with a value
         try:
@@ -156,7 +157,10 @@ class _LiveGame:
 
     def play(self) -> GameRecord:
         try:
-            scores, ending, reason = self._play()
+            try:
+                scores, ending, reason = self._play()
+            finally:
+                self._close()
         except AgentForfeit as forfeit:
             record = forfeit_record(self.task, self.game, forfeit.seat, forfeit.reason, self.moves)
         else:
@@ -169,7 +173,9 @@ class _LiveGame:
         """Scores, ending and reason; or `AgentForfeit`."""
         state, rules, chance = self.state, self.rules, stream(self.task.seed)
         self.monitor.moved(self.moves)
-        agents = [self._seated(seat) for seat in range(self.game.seats)]
+        agents = self.agents
+        for seat in range(self.game.seats):
+            agents.append(self._seated(seat))
         limits = self.task.limits or (Limit(),) * self.game.seats
         while True:
             if state.is_chance:
@@ -222,6 +228,12 @@ class _LiveGame:
             if isinstance(forfeit.__cause__, UnknownName):  # a misspelt name is not an agent's fault
                 raise forfeit.__cause__ from None
             raise
+
+    def _close(self) -> None:
+        """Agents may hold processes and much memory. A mistake now is too late to matter, unless it takes forever."""
+        for seat, agent in enumerate(self.agents):
+            with suppress(AgentForfeit):
+                self._ask(seat, self.allowed + self.rules.startup_grace, agent.close)
 
     def _answer(self, agent: Agent, seat: int, limit: Limit) -> tuple[int, MoveNote]:
         """The agent's move and its note."""

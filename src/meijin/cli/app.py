@@ -130,6 +130,32 @@ def serve(
 
 
 @app.command(rich_help_panel=PLAY)
+def engine(
+    game: GameName,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            metavar="gtp|usi|cecp|ugi|nboard",
+            help="What the board speaks; by default usi for minishogi, gtp for Go, Othello, Hex and gomoku, else ugi. "
+            "xboard is cecp.",
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="AGENT", help="The agent; by default the champion, or mcts(seconds=1)."),
+    ] = None,
+    seconds: Seconds = None,
+    simulations: Simulations = None,
+    load: Load = None,
+) -> None:
+    """Be an engine for another program's board: XBoard, Sabaki, ShogiGUI, NBoard."""
+    from meijin.cli import engine as command
+
+    command.engine(game, protocol, agent, seconds, simulations, load or [])
+
+
+@app.command(rich_help_panel=PLAY)
 def publish(
     games: Annotated[
         list[str] | None,

@@ -15,7 +15,11 @@ from meijin.core.registry import GAMES_GROUP, Registry
 
 #: Every game by name. A module is named after its game, except where that is not a Python name.
 games: Registry[Game] = Registry(
-    "game", GAMES_GROUP, package="meijin.games", own={"2048": "meijin.games.twenty48:twenty48"}
+    "game",
+    GAMES_GROUP,
+    package="meijin.games",
+    own={"2048": "meijin.games.twenty48:twenty48"},
+    unlisted={"openspiel": "meijin.interop.imported:openspiel"},
 )
 
 Factory = Callable[..., Game]

@@ -38,6 +38,7 @@ class Game:
     num_outcomes: int = 0  # chance outcomes are 0..num_outcomes-1; 0: a game without chance
     branching: int | None = None  # most moves or outcomes in one position; default: as many as there are
     score_range: tuple[float, float] = (-1.0, 1.0)
+    compiled: bool = True  # False: the rules are Python that Numba cannot compile, and run as they are, slowly
     num_planes: int | None = None  # with the rule `planes`: how many it writes
     # notation and interaction; by default move i places on cell i
     path: Callable[[int], Path | None] | None = None  # what a person clicks; None: nobody can make this move by hand
@@ -129,7 +130,7 @@ class Game:
 
     def kernel(self, maker: Callable[[Game], Function], jit: bool | None = None) -> Function:
         """The kernel that `maker` specialises to this game, compiled unless MEIJIN_JIT=0 (or `jit=False`)."""
-        jit = compiling.JIT if jit is None else jit
+        jit = self.compiled and (compiling.JIT if jit is None else jit)
         if (maker, jit) not in self._kernels:
             plain = cast(Any, maker(self))
             self._kernels[maker, jit] = self._compiled(maker, plain) if jit else interpreted(plain)
@@ -137,7 +138,7 @@ class Game:
 
     def tiered(self, maker: Callable[[Game], Function]) -> Function:
         """The same kernel, interpreted until it has taken long enough to be worth compiling; for single positions."""
-        if not compiling.JIT:
+        if not (compiling.JIT and self.compiled):
             return self.kernel(maker)
         if (maker, "tiered") not in self._kernels:
             plain = cast(Any, maker(self))

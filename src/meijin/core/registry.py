@@ -103,18 +103,26 @@ class Registry(Generic[T]):
     """Factories by name, from this package, from entry points and from files."""
 
     def __init__(
-        self, kind: str, group: str, *, package: str | None = None, own: Mapping[str, str] | None = None
+        self,
+        kind: str,
+        group: str,
+        *,
+        package: str | None = None,
+        own: Mapping[str, str] | None = None,
+        unlisted: Mapping[str, str] | None = None,
     ) -> None:
         """Make a registry.
 
         `kind` is the word for one of its things in messages ("game") and `group` the group of entry points. `own` says
         where things are, name -> "module:factory"; `package` is one whose modules register things, each best named
-        after the one that it registers. Nothing is imported before a name is asked for.
+        after the one that it registers. `unlisted` is as `own`, for things that `names` leaves out. Nothing is imported
+        before a name is asked for.
         """
         self.kind = kind
         self.group = group
         self.package = package
         self.own = dict(own or {})
+        self.unlisted = dict(unlisted or {})
         #: Called before a factory is, if set; it may raise. For programs that take expressions from strangers.
         self.check: Callable[[Entry[T], inspect.BoundArguments], None] | None = None
         self.broken: dict[str, str] = {}  # entry points that could not be loaded, with the reason
@@ -148,10 +156,13 @@ class Registry(Generic[T]):
         """Return every known name, sorted."""
         self._load_entry_points(unnamed=True)
         waiting = {point.name for point in self._unloaded()}
-        return sorted(waiting | set(self._entries))
+        return sorted((waiting | set(self._entries)) - set(self.unlisted))
 
     def get(self, name: str) -> Entry[T]:
         """Return the entry called `name`, or raise `UnknownName` with the closest one."""
+        if name in self.unlisted and name not in self._entries:
+            with self._loading:
+                self._load(EntryPoint(name, self.unlisted[name], ""))
         if name not in self._entries:
             # The entry point of that name first: it alone is usually enough, and every load costs imports.
             self._load_entry_points(only=name)

@@ -62,8 +62,8 @@ def _no_key(s: Any) -> Any:
 def compiled_equals_interpreted(evidence: Evidence) -> Tried:
     """Compiled rules say and do exactly what interpreted ones do, and write nothing outside record and buffers."""
     game, watch = evidence.game, evidence.watch
-    if not compiling.JIT:
-        return Tried(0, "positions", "left out: MEIJIN_JIT=0")
+    if not (compiling.JIT and game.compiled):
+        return Tried(0, "positions", "left out: MEIJIN_JIT=0" if game.compiled else "left out: the rules stay Python")
     for positions in evidence.trace:
         for here, after in zip(positions, [*positions[1:], None], strict=True):
             states = _guarded(game, here.record)
@@ -184,7 +184,7 @@ def games_end(evidence: Evidence) -> Tried:
     game = evidence.game
     rules = [rule for rule in _WALKING if rule != "sample" and getattr(game, rule) is not None]
     # One game of long interpreted play was enough to see an end, or not to see it.
-    seconds = _SECONDS if compiling.JIT else _SECONDS / 10
+    seconds = _SECONDS if compiling.JIT and game.compiled else _SECONDS / 10
     found = play_statistics(
         game, seconds=seconds, seed=evidence.seed, progress=lambda played: evidence.watch.compiled(*rules, "score")
     )
@@ -262,7 +262,7 @@ def symmetries(evidence: Evidence) -> Tried:
             continue
         notes.append(symmetry.name)
         # Where there are hundreds of symmetries, each is tried on fewer games.
-        games = max(1, _IMAGES * len(evidence.trace) // len(kept)) if compiling.JIT else 1
+        games = max(1, _IMAGES * len(evidence.trace) // len(kept)) if compiling.JIT and game.compiled else 1
         for positions in evidence.trace[:games]:
             tried += _mirrored(game, evidence.watch, symmetry, positions)
     more = f" and {len(notes) - 11} more" if len(notes) > 12 else ""
@@ -334,7 +334,7 @@ def sampling(evidence: Evidence) -> Tried:
     draws = game.kernel(_draws)
     for number, position in enumerate(chosen):
         n = len(position.listed)
-        total = min(2000 * n, 100_000) if compiling.JIT else 500
+        total = min(2000 * n, 100_000) if compiling.JIT and game.compiled else 500
         histogram = np.zeros(max(game.num_moves, game.num_outcomes), np.int64)
         evidence.watch.compiled("sample", line=position.line)
         outside = draws(position.record.copy(), total, rng.stream(evidence.seed, 10_000 + number), histogram)

@@ -169,7 +169,7 @@ def strange_set_ups(evidence: Evidence) -> Tried:
         if made.code == 0:
             for _ in made.positions(_PLIES):
                 pass
-    if not compiling.JIT:
+    if not (compiling.JIT and game.compiled):
         return Tried(count, "set-ups", f"{codes.count(0)} accepted")
     for number in range(count):
         states = _guarded(game)
@@ -389,7 +389,7 @@ def tallies(evidence: Evidence) -> Tried:
             row, seat = np.argwhere(~np.isfinite(counts))[0].tolist()
             problem = f"leaves '{game.tallies[row]}' of seat {seat} unwritten, or not finite"
             raise broken(game, "tally", problem, "write every entry, every time", here.line)
-        if compiling.JIT:
+        if compiling.JIT and game.compiled:
             states, rows = _guarded(game, here.record), np.full((3, *shape), np.nan)
             game.kernel(kernels.tally)(states, 1, rows[1])
             if not close(rows[1], counts):
@@ -416,7 +416,7 @@ def endings(evidence: Evidence) -> Tried:
             remedy = f"return 0 to {len(game.endings) - 1}, a place in `endings`"
             raise broken(game, "ending", f"returns {said!r}", remedy, here.line)
         place = int(said)
-        if compiling.JIT and (compiled := int(game.kernel(kernels.ending)(here.record, 0))) != place:
+        if compiling.JIT and game.compiled and (compiled := int(game.kernel(kernels.ending)(here.record, 0))) != place:
             raise broken(game, "ending", f"differs: interpreted {place}, compiled {compiled}", _WIDTHS, here.line)
         seen[game.endings[place]] += 1
     return Tried(seen.total(), "games", ", ".join(f"{count} {text}" for text, count in seen.most_common()))

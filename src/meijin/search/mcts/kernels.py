@@ -266,7 +266,7 @@ def _simulate(game: Game, options: Options) -> Function:
     Stops early if the stop flag is set, if the root is proven and, unless `frozen`, when there is no room for a node's
     children.
     """
-    shared = options.shared and compiling.JIT  # interpreted threads work one after the other
+    shared = options.shared and compiling.JIT and game.compiled  # interpreted threads work one after the other
     acquire, release = _locking() if shared else (_no_lock, _no_lock)
     turn, play, score, evaluate = game.turn, game.play, game.score, make_evaluate(game, options)
     open_node, select, prove = make_open(game, options), make_select(game, options), make_prove(game)

@@ -167,7 +167,7 @@ class SearchTree:
             return int(kernel(self.arrays, thread, share, self.full, c))
 
         shares = [(simulations + k) // count for k in range(count)]
-        if not compiling.JIT:  # plain Python has no lock
+        if not (compiling.JIT and self.game.compiled):  # plain Python has no lock
             return sum(map(work, self.threads, shares))
         with ThreadPoolExecutor(count) as pool:
             return sum(pool.map(work, self.threads, shares))

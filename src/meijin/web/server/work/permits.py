@@ -35,7 +35,8 @@ WORDS = {  # parameters that take one of a few words
     ("weighted", "table"): ("bench",),
 }
 DEVICES = ("cpu", "cuda")
-NEVER = {"human"}  # it would wait for somebody at the server's keyboard
+#: `human` would wait for somebody at the server's keyboard; the others run any program.
+NEVER = {"human", "gtp", "usi", "ugi", "cecp", "nboard", "pipe"}
 MEMORY = ("memory_mb", "table_mb")
 MOST_DEEP = 4  # agents inside agents
 EXAMPLES = {

@@ -1,0 +1,28 @@
+"""`meijin engine`: an agent as an engine of another program's board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from meijin.cli import common
+from meijin.cli.advisor import strongest
+from meijin.core.catalogue import make
+
+
+def engine(
+    name: str,
+    protocol: str | None,
+    agent: str | None,
+    seconds: float | None,
+    simulations: int | None,
+    load: Sequence[Path],
+) -> None:
+    from meijin.protocols.engine import serve
+
+    common.prepare(load)
+    game = make(name)
+    if agent is None:
+        with strongest(game) as best:
+            agent = best.name
+    serve(game, agent, protocol, common.limit(seconds, simulations))
