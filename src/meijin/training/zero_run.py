@@ -120,12 +120,13 @@ class ZeroRun(Run[ZeroConfig]):
             self._start_warm()
         began = self.clock.elapsed
         self.source = self.source or self._source()
-        self.source.load(self.playing, self.folder.latest, progress)
+        self.source.load(self.playing, self.folder.latest, progress, self.iteration)
         new, row = self.source.collect(config.length.positions, self._played)
         if not len(new):
             raise Cut
         played, playing = self.clock.elapsed - began, row.pop("playing_seconds")
-        new.save(self.folder.games / f"{self.iteration + 1:06d}.safetensors", game=str(self.game))
+        path = self.folder.games / f"{self.iteration + 1:06d}.safetensors"
+        new.save(path, game=str(self.game), **self.source.account())
         self.replay.add(new)
 
         data = self.replay.latest(self._reach())
@@ -141,6 +142,10 @@ class ZeroRun(Run[ZeroConfig]):
         row |= {"positions": self.replay.total, "window": len(data)} | _calibration(new)
         row |= {"selfplay_seconds": played, "training_seconds": trained}
         row["simulations_per_second"] = row.get("simulations", 0) / max(playing, 1e-9)
+        row["positions_per_second"] = len(new) / max(playing, 1e-9)
+        row["learner_idle"] = played / max(self.clock.elapsed - began, 1e-9)  # share of the time
+        age = self.iteration - new.nets.float()  # iterations since the net that played a position
+        row |= {"staleness": float(age.mean()), "staleness_max": float(age.max())}
         if config.selfplay.curriculum:
             row["simulations_a_move"] = config.search_at(progress).simulations
         behind, dropped, size = self._surplus_games()
