@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from meijin.cli.options import GameName, Json, Load
+from meijin.cli.options import GameName, Json, Load, Ray
 
 champions = typer.Typer(no_args_is_help=True, help="The trained nets that come with Meijin, and your own.")
 
@@ -40,6 +40,11 @@ def train(
     ] = None,
     train_device: Annotated[
         str | None, typer.Option("--train-device", metavar="D", help="Where the net learns, such as cuda:0.")
+    ] = None,
+    ray: Ray = None,
+    actors: Annotated[
+        int | None,
+        typer.Option("--actors", metavar="N", help="With --ray: self-play actors at most; by default on every core."),
     ] = None,
     warm: Annotated[
         str | None, typer.Option("--warm", metavar="AGENT", help="Learn from games of this agent first.")
@@ -79,6 +84,7 @@ def train(
         resume=resume or None, device=train_device or device,
         selfplay_device=selfplay_device or (device if train_device else None), warm=warm, warm_games=warm_games,
         from_games=from_games, evaluate=evaluate or None, seconds=seconds, iterations=iterations,
+        ray=ray, actors=actors,
     )  # fmt: skip
 
 

@@ -57,6 +57,8 @@ def zero(
     from_games: str | Path | None = None,
     device: str = "cpu",
     selfplay_device: str | Sequence[str] = (),
+    ray: str | None = None,
+    actors: int | None = None,
     **options: Any,
 ) -> ZeroRun:
     """A run of AlphaZero, ready to `go`.
@@ -66,7 +68,8 @@ def zero(
     `resume` continues the run that is there. `seconds` of wall-clock time and `iterations` count earlier sessions too;
     if only one is given, it alone decides. `evaluate`: evaluators, whose goals end the run. `warm`: an agent whose
     games are learned first, or `from_games`, a file or database of games. `device`: where the net learns and, unless
-    `selfplay_device` names others (`"cuda:0,cuda:1"`), plays. `options` are those of `Run`, such as `handlers`.
+    `selfplay_device` names others (`"cuda:0,cuda:1"`), plays. `ray`: the address of a Ray cluster that plays, with at
+    most that many `actors`; "" starts one on this machine. `options` are those of `Run`, such as `handlers`.
     """
     need_torch("training")
     from meijin.learning.zero.presets import preset as preset_of
@@ -88,7 +91,9 @@ def zero(
     made = first.changed(changes).finish_in(seconds, iterations)
     named = selfplay_device.split(",") if isinstance(selfplay_device, str) else selfplay_device
     devices = tuple(each.strip() for each in named)
-    return ZeroRun(folder, made, resume=resume, device=device, selfplay_devices=devices, **options)
+    return ZeroRun(
+        folder, made, resume=resume, device=device, selfplay_devices=devices, ray=ray, actors=actors, **options
+    )
 
 
 def classic(
