@@ -258,7 +258,9 @@ def test_what_cannot_work_ends_with_its_reason(nodes: Any, monkeypatch: pytest.M
     crew.close()
     crew = Crew(cluster, lambda node: [Place(1)], lambda node, place, number: (Dying, ()), name="worker")
     crew.open()
-    with pytest.raises(MeijinError, match=r"worker \d+ on node .* is lost: .*So were 1 others before it; their logs are in"):
+    with pytest.raises(
+        MeijinError, match=r"worker \d+ on node .* is lost: .*So were 1 others before it; their logs are in"
+    ):
         while True:
             crew._looked = -1e9
             crew.look()

@@ -197,6 +197,8 @@ def _connect(address: str) -> None:
 
     quiet = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
     logging.getLogger("ray").setLevel(logging.ERROR)
+    # Ray prints messages about dead workers to stdout, in the middle of our own output; the crew says the same.
+    ray._private.worker.print_to_stdstream = lambda *_, **__: None
     with _signals_kept():
         try:
             if address == LOCAL:
