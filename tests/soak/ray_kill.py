@@ -29,6 +29,7 @@ from ray.cluster_utils import Cluster
 from safetensors import safe_open
 
 from meijin.arena.store import Store
+from meijin.core.errors import MeijinError
 
 PATIENCE = 180.0  # seconds for anything to happen
 STORE = 80 * 2**20  # bytes of a node's object store, the least that Ray takes
@@ -223,10 +224,11 @@ def tournament(kills: int, rng: random.Random) -> str:
 
 
 def count(path: str) -> int:
-    if not Path(path).exists():
+    try:
+        with Store(Path(path), create=False) as store:
+            return store.count(event="killed")
+    except MeijinError:  # not there yet, or just being made
         return 0
-    with Store(Path(path), create=False) as store:
-        return store.count(event="killed")
 
 
 def records(path: str) -> list[Any]:

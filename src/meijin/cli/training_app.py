@@ -28,7 +28,8 @@ def train(
         typer.Option("--set", metavar="NAME=VALUE", help="One setting, such as search.simulations=64; repeatable."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The run's directory; by default runs/GAME.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The run's directory, or s3://BUCKET/...; by default runs/GAME."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that directory.")] = False,
     device: Annotated[

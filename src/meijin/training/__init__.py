@@ -64,7 +64,8 @@ def zero(
     """A run of AlphaZero, ready to `go`.
 
     The settings are those of the preset, changed by `config` (a JSON or TOML file, or values), then by `changes`
-    (`{"search.simulations": 64}`), then by the other arguments. `out`: the run's directory, by default runs/GAME;
+    (`{"search.simulations": 64}`), then by the other arguments. `out`: the run's directory or its address in an
+    object store (`s3://bucket/runs/go`), by default runs/GAME;
     `resume` continues the run that is there. `seconds` of wall-clock time and `iterations` count earlier sessions too;
     if only one is given, it alone decides. `evaluate`: evaluators, whose goals end the run. `warm`: an agent whose
     games are learned first, or `from_games`, a file or database of games. `device`: where the net learns and, unless
