@@ -32,6 +32,7 @@ from meijin.cli.program import spelled_out  # noqa: E402
 from meijin.cluster import connection, luggage  # noqa: E402
 from meijin.cluster.connection import Cluster, Node, reason  # noqa: E402
 from meijin.cluster.crew import Crew, Place  # noqa: E402
+from meijin.cluster.spread import spread  # noqa: E402
 from meijin.cluster.versions import differences  # noqa: E402
 from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError  # noqa: E402
@@ -237,6 +238,20 @@ def _answers(crew: Crew, count: int) -> list[Any]:
     return found
 
 
+def dies_once(path: str, number: int) -> int:
+    if number == 1 and not os.path.exists(path):  # noqa: PTH110
+        open(path, "w").close()  # noqa: PTH123
+        os._exit(1)
+    return number * number
+
+
+def test_pieces_of_work_come_back_once(nodes: Any, tmp_path: Path) -> None:
+    said: list[str] = []
+    pieces = [(str(tmp_path / "died"), number) for number in range(4)]
+    assert sorted(spread(dies_once, pieces, warn=said.append)) == [(0, 0), (1, 1), (2, 4), (3, 9)]
+    assert len(said) == 1 and said[0].startswith("worker ")
+
+
 class Broken:
     def say(self) -> None:
         raise MeijinError("the game is broken")
@@ -347,6 +362,8 @@ def test_mistakes_are_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert "has other versions than this process: Ray: 2.1, Python: 3.10, Ray: 2.60" in str(
         connection._explained("h:1", mismatch)
     )
+    refused = PermissionError("Authentication token is missing or incorrect.")
+    assert "asks for its token: set RAY_AUTH_MODE=token" in str(connection._explained("h:1", refused))
     assert differences({"numba": "1", "torch": "2"}, {"numba": "1"}) == "no torch, here is torch 2"
     assert reason(RuntimeError("one\ntwo.")) == "two"
 

@@ -246,6 +246,11 @@ def _explained(address: str, error: BaseException) -> MeijinError:
     if "ersion mismatch" in text:
         lines = [line.strip() for line in text.splitlines() if "Ray:" in line or "Python:" in line]
         return MeijinError(f"the Ray cluster at {address} has other versions than this process: {', '.join(lines)}")
+    if "Auth" in type(error).__name__ or "authentication token" in text.lower():
+        return MeijinError(
+            f"the Ray cluster at {address} asks for its token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here as "
+            "on its other machines"
+        )
     if "any running Ray instance" in text:
         return MeijinError("there is no running Ray cluster on this machine; give its address, or --ray local")
     if "raylet" in text or "node_ip_address" in text or "node info" in text.lower():
