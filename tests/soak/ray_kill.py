@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,12 +131,23 @@ def wait(done: Callable[[], bool], what: str) -> None:
 
 
 def nodes(count: int) -> Cluster:
-    made = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
-    )
+    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
+    made: Cluster = patient(lambda: Cluster(initialize_head=True, head_node_args=head))
     for _ in range(count - 1):
-        made.add_node(num_cpus=1, object_store_memory=STORE)
+        add_node(made)
     return made
+
+
+def add_node(cluster: Cluster) -> None:
+    patient(lambda: cluster.add_node(num_cpus=1, object_store_memory=STORE))
+
+
+def patient(start: Callable[[], Any]) -> Any:
+    """On a very busy machine Ray gives up on a node after half a minute, and may succeed the next time."""
+    for _ in range(4):
+        with suppress(Exception):
+            return start()
+    return start()
 
 
 def train(kills: int, rng: random.Random, strike: Callable[[Cluster, Driver, random.Random], None]) -> str:
@@ -165,7 +177,7 @@ def kill_node(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
     others = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
     cluster.remove_node(rng.choice(others), allow_graceful=rng.random() < 0.5)
     driver.iterations(1)
-    cluster.add_node(num_cpus=1, object_store_memory=STORE)
+    add_node(cluster)
 
 
 def kill_driver(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
@@ -210,7 +222,7 @@ def tournament(kills: int, rng: random.Random) -> str:
                             os.kill(rng.choice(victims), signal.SIGKILL)
                         case "node":
                             cluster.remove_node(next(n for n in cluster.list_all_nodes() if n is not cluster.head_node))
-                            cluster.add_node(num_cpus=1, object_store_memory=STORE)
+                            add_node(cluster)
                         case "driver":
                             process.kill()
                             process.wait()

@@ -28,6 +28,7 @@ LOCAL = "local"  # the address of a cluster that is started here
 EXAMPLE = "write HOST:PORT, such as 10.0.0.1:6379, ray://HOST:10001, auto, or local"
 REACH = 5.0  # seconds in which a cluster must answer
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what Ray's servers expect first
+STARTS = 3  # attempts to start a cluster
 PROBE = 60.0  # seconds in which a node must say what it has installed
 
 Warn = Callable[[str], None]
@@ -202,7 +203,7 @@ def _connect(address: str) -> None:
     with _signals_kept():
         try:
             if address == LOCAL:
-                ray.init(address=LOCAL, num_cpus=about_node()["cores"], include_dashboard=False, **quiet)
+                _start(num_cpus=about_node()["cores"], include_dashboard=False, **quiet)
             else:
                 _reach(address)
                 ray.init(address=address, **quiet)
@@ -212,6 +213,20 @@ def _connect(address: str) -> None:
             with contextlib.suppress(Exception):
                 ray.shutdown()
             raise _explained(address, error) from None
+
+
+def _start(**options: Any) -> None:
+    """Start a cluster here. On a very busy machine Ray gives up after half a minute, and may succeed the next time."""
+    import ray
+
+    for attempt in range(STARTS):
+        try:
+            ray.init(address=LOCAL, **options)
+            return
+        except Exception as error:
+            ray.shutdown()
+            if "timed out" not in str(error) or attempt == STARTS - 1:
+                raise
 
 
 def _reach(address: str) -> None:
@@ -258,9 +273,9 @@ def _explained(address: str, error: BaseException) -> MeijinError:
             f"this machine is not a node of the Ray cluster at {address}: run `ray start --address={address}` here "
             "first (--num-cpus=0 if it should not play), or connect as a client by ray://HOST:10001"
         )
-    return MeijinError(
-        f"the connection to the Ray cluster at {address} failed: {(text.strip() or repr(error)).splitlines()[0]}"
-    )
+    said = (text.strip() or repr(error)).splitlines()[0]
+    token = "; if it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN" if "onnect" in said else ""
+    return MeijinError(f"the connection to the Ray cluster at {address} failed: {said}{token}")
 
 
 @contextlib.contextmanager

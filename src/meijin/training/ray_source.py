@@ -131,7 +131,6 @@ class RaySource(Source):
         self.numbers = itertools.count(1)
         self.items = ray.put(luggage.pack())
         self.crew = Crew(cluster, self._places, self._make, most, "self-play actor")
-        _check_gpus(cluster, devices)
         self.crew.open()
         self.thread = threading.Thread(target=self._run, name="meijin-ray", daemon=True)
 
@@ -269,8 +268,8 @@ class RaySource(Source):
         self.crew.close()
 
 
-def _check_gpus(cluster: Cluster, devices: tuple[str, ...]) -> None:
-    """Raise if GPUs are asked for and there is none."""
+def check_gpus(devices: tuple[str, ...]) -> None:
+    """Raise if GPUs are asked for and the cluster has none to give."""
     import ray
 
     if "cuda" not in devices:

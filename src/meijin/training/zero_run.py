@@ -68,6 +68,7 @@ class ZeroRun(Run[ZeroConfig]):
         """
         self.address, self.actors = ray, actors
         self.cluster: Cluster | None = None
+        self._warnings: list[str] = []  # of the cluster, before there was anybody to hear them
         if ray is None:
             self.devices = selfplay_devices or (device,)
             if actors is not None:
@@ -110,7 +111,11 @@ class ZeroRun(Run[ZeroConfig]):
         self._surplus: list[Path] = []  # files to remove after the next checkpoint
         self._costs["training"] = 0.0  # seconds per new position
         if self.address is not None:  # last: everything else is quicker to check
-            self.cluster = Cluster(self.address)
+            from meijin.training.ray_source import check_gpus
+
+            self.cluster = Cluster(self.address, self._warnings.append)
+            self.cluster.need_nodes()
+            check_gpus(self.devices)
 
     def _net(self) -> Net:
         shape = dict(self.config.net)
@@ -217,16 +222,20 @@ class ZeroRun(Run[ZeroConfig]):
     def _source(self) -> Source:
         config = self.config
         seed = config.selfplay.seed + 104_729 * self.iteration  # a resumed run plays other games
-        warn = lambda text: self.emit(Warned(text))  # noqa: E731
         if self.cluster is not None:
             from meijin.training.ray_source import RaySource
 
-            return RaySource(self.cluster, config, self.devices, seed, self.actors, warn)
+            for text in self._warnings:
+                self._warn(text)
+            return RaySource(self.cluster, config, self.devices, seed, self.actors, self._warn)
         if self.devices == (self.device,):
             kind = Background if config.selfplay.overlap else Local
             return kind(self.playing, config, self.device, seed)
         self.save()  # what the workers start with
-        return Processes(self.folder.path / "inbox", config, self.devices, self.folder.latest, seed, warn)
+        return Processes(self.folder.path / "inbox", config, self.devices, self.folder.latest, seed, self._warn)
+
+    def _warn(self, text: str) -> None:
+        self.emit(Warned(text))
 
     # ---- warm start ----
 
