@@ -24,7 +24,7 @@ from meijin.arena.store import Store
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.config import WarmConfig
-from meijin.training import events
+from meijin.training import events, remote
 from meijin.training.clock import RunClock
 from meijin.training.events import (
     Evaluated,
@@ -285,3 +285,41 @@ def test_a_damaged_database_is_no_warm_start(tmp_path: Path) -> None:
         )
     with pytest.raises(MeijinError):
         warm_games(make(GAME), WarmConfig(records=str(path)), 1, lambda done, total: True)
+
+
+def test_a_run_in_an_object_store_continues_on_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+
+    def machine(name: str) -> None:
+        """From now on a machine that has its own local copies, or none yet."""
+        monkeypatch.setattr(remote, "cache_folder", lambda: tmp_path / name)
+
+    shared = tmp_path / "store"
+    for url in ("memory://runs/one", f"file://{shared}"):
+        machine("first")
+        run = training.zero(GAME, config=config(), out=url, iterations=1)
+        run.iterate()
+        run.close()
+        machine("second")
+        with pytest.raises(MeijinError, match="already holds a run; add --resume"):
+            training.zero(GAME, out=url)
+        second = training.resume(url, iterations=2)
+        assert second.iteration == 1 and str(second.folder) == remote.url_of(url)
+        before = second.folder.latest.read_bytes()
+        monkeypatch.setattr(second.folder.remote, "_upload", _fails)
+        with pytest.raises(MeijinError, match=r"cannot be used: OSError: no network"):
+            second.iterate()
+        second.close()
+        machine("third")
+        third = training.resume(url, iterations=2)  # what was not uploaded does not count
+        assert third.iteration == 1 and third.folder.latest.read_bytes() == before
+        third.iterate()
+        third.close()
+    assert sorted(path.name for path in (shared / "games").iterdir()) == [f"00000{k}.safetensors" for k in (1, 2)]
+    assert remote.url_of(Path("s3://bucket/a/b")) == "s3://bucket/a/b" and remote.url_of("runs/a") is None
+    with pytest.raises(MeijinError, match=r"nosuch://x"):
+        training.zero(GAME, out="nosuch://x")
+
+
+def _fails(name: str) -> None:
+    raise OSError("no network")

@@ -27,7 +27,7 @@ from meijin.learning.zero.batch_search import BatchSearch  # noqa: E402
 from meijin.learning.zero.config import SelfPlayConfig, ZeroConfig  # noqa: E402
 from meijin.learning.zero.learner import Diverged  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
-from meijin.learning.zero.positions import Symmetries, Unpacker, imitated  # noqa: E402
+from meijin.learning.zero.positions import Positions, Symmetries, Unpacker, imitated  # noqa: E402
 from meijin.learning.zero.presets import PRESETS, preset  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
@@ -128,6 +128,16 @@ def test_what_an_iteration_in_flight_left_is_thrown_away(tmp_path: Path) -> None
     again = ZeroRun(tmp_path / "r", resume=True)
     assert again.iteration == 2 and again.replay.total == total and len(rows(tmp_path / "r")) == 2
     assert not (tmp_path / "r" / "games" / "000003.safetensors").exists()
+
+
+def test_every_position_says_which_net_played_it(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 3, **{"selfplay.overlap": False})
+    kept = [Positions.load(run.folder.games / f"{k:06d}.safetensors", run.game).nets for k in (1, 2, 3)]
+    assert [int(nets.max()) for nets in kept] == [0, 1, 2]
+    ages = (2 - kept[2]).float()  # games that began under an older net go on under a new one
+    last = rows(tmp_path / "r")[-1]
+    assert float(last["staleness"]) == pytest.approx(float(ages.mean()), rel=1e-4)
+    assert float(last["staleness_max"]) == float(ages.max()) >= 1
 
 
 def test_a_run_resumes_with_other_settings(tmp_path: Path) -> None:

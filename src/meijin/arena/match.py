@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 from meijin.arena.judges import PlayRules
@@ -120,10 +120,12 @@ def match(
     on_game: Callable[[GameRecord], None] = lambda record: None,
     *,
     openings: str | Openings | None = None,
-    workers: int = 0,
+    workers: int | None = 0,
     rules: PlayRules = PlayRules(),  # noqa: B008
     sprt: Sprt | None = None,
     event: str = "",
+    ray: str | None = None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> MatchResult:
     """Play `games` games between agents given by expressions; in a game for one, `games` by each agent.
 
@@ -131,6 +133,8 @@ def match(
     "random(plies=4)". The default is the start position, or random plies if all games would be the same otherwise.
     `workers`: processes that play; 0 is this process, which an agent that hangs blocks. `rules`: what ends games early,
     and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second decides.
+    With `ray`, the address of a Ray cluster, games are played there, on all its cores or at most `workers` of them, and
+    `warn` gets what goes wrong and is survived.
     Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
     game = make(game) if isinstance(game, str) else game
@@ -143,7 +147,7 @@ def match(
         raise BadParameter("name at least one agent")
     if sprt is not None and game.seats != PAIR:
         raise BadParameter(f"a sequential test needs a game of two seats, but {game} has {game.seats}")
-    if workers and not game.id:
+    if (workers or ray is not None) and not game.id:
         raise BadParameter(
             f"{game} has no name that worker processes know; decorate the function that makes it with @game"
         )
@@ -156,9 +160,16 @@ def match(
         source.name,
     )
     tasks = match_tasks(game, [p.name for p in players], games, seed, limits, source, event)
-    here = game if workers == 0 else None
-    with closing(play_tasks(tasks, workers=workers, rules=rules, ordered=True, game=here)) as records:
-        for record in records:
+    with ExitStack() as stack:
+        if ray is not None:
+            from meijin.arena.ray_pool import RayPool
+
+            pool = RayPool(ray, rules, agents=[p.name for p in players], most=workers or None, warn=warn)
+            played = stack.enter_context(pool).play(tasks, ordered=True)
+        else:
+            here = game if workers == 0 else None
+            played = play_tasks(tasks, workers=workers or 0, rules=rules, ordered=True, game=here)
+        for record in stack.enter_context(closing(played)):
             found.add(record)
             on_game(record)
             if sprt is not None and len(found.pairs[-1]) == PAIR:

@@ -160,7 +160,7 @@ class WorkerPool:
         """Play tasks and yield their records as they finish, or in the order of the tasks."""
         records = self._play(enumerate(tasks))
         try:
-            yield from _sorted(records) if ordered else (record for _, record in records)
+            yield from in_order(records) if ordered else (record for _, record in records)
         finally:
             records.close()
 
@@ -347,7 +347,7 @@ class _WorkerProcess:
         self.process.close()
 
 
-def _sorted(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
+def in_order(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
     """Records in the order of their serial numbers."""
     early: dict[int, GameRecord] = {}
     turn = 0

@@ -184,10 +184,28 @@ class Tournament:
 
     # ---- playing ----
 
-    def run(self, workers: int | None = None, on_game: Callable[[GameRecord], None] = lambda record: None) -> None:
-        """Play the games that are not stored yet; each is stored as soon as it ends."""
+    def run(
+        self,
+        workers: int | None = None,
+        on_game: Callable[[GameRecord], None] = lambda record: None,
+        *,
+        ray: str | None = None,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """Play the games that are not stored yet; each is stored as soon as it ends.
+
+        With `ray`, the address of a Ray cluster, they are played there, on all its cores or at most `workers` of them;
+        `warn` gets what goes wrong and is survived.
+        """
         for game in self.games:
             self._built(game)  # an agent's files may be missing when a tournament is resumed
+        if ray is not None:
+            from meijin.arena.ray_pool import RayPool
+
+            agents = [agent.expression for agent in self.plan.agents]
+            with RayPool(ray, self.plan.rules, agents=agents, most=workers, warn=warn) as cluster:
+                self._run(cluster.play, on_game)
+            return
         workers = self.plan.workers if workers is None else workers
         workers = cores() if workers is None else workers
         if workers == 0:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from meijin.cli.fame_app import hall
-from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Seconds, Simulations
+from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Ray, Seconds, Simulations
 from meijin.cli.program import Program
 from meijin.cli.records_app import games_db, replay
 from meijin.cli.training_app import champions, sweep, tables, train
@@ -225,6 +225,7 @@ def match(
             help="Processes that play; by default one per core. 0: this process, which cannot time agents out.",
         ),
     ] = None,
+    ray: Ray = None,
     sprt: Annotated[
         tuple[float, float] | None,
         typer.Option(
@@ -274,7 +275,7 @@ def match(
     command.match(
         game, agents, games, seed, seconds, simulations, opening_plies, load or [], json,
         source=openings, workers=workers, elos=sprt, cap=cap, agree=agree, judges=judge or [],
-        move_timeout=move_timeout, patience=patience, db=db, event=event, notes=notes,
+        move_timeout=move_timeout, patience=patience, db=db, event=event, notes=notes, ray=ray,
     )  # fmt: skip
 
 
@@ -328,6 +329,7 @@ def tournament(
         int | None,
         typer.Option("--workers", metavar="N", min=0, help="Games at a time; by default one per core."),
     ] = None,
+    ray: Ray = None,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Only write the report of what was played so far.")
     ] = False,
@@ -338,7 +340,7 @@ def tournament(
     """Play or continue a tournament, and write its report."""
     from meijin.cli import tournament as command
 
-    command.tournament(file, out, db, workers, report_only, example, load or [], json)
+    command.tournament(file, out, db, workers, report_only, example, load or [], json, ray)
 
 
 app.add_typer(hall, name="fame", rich_help_panel=PLAY)

@@ -23,6 +23,11 @@ def err() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
+def warn(text: str) -> None:
+    """Say that something went wrong which the command survives."""
+    err().print(f"warning: {text}", style="yellow", soft_wrap=True)
+
+
 def say(what: RenderableType) -> None:
     """Print something a little to the right."""
     out().print(Padding(what, (0, 0, 0, 2), expand=False))

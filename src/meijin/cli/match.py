@@ -24,7 +24,7 @@ from meijin.arena.pool import cores
 from meijin.arena.stats import Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare, shown
-from meijin.cli.console import counting, out, print_json, table
+from meijin.cli.console import counting, out, print_json, table, warn
 from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -61,6 +61,7 @@ def match(
     db: Path | None = None,
     event: str | None = None,
     notes: str | None = None,
+    ray: str | None = None,
 ) -> None:
     prepare(load)
     game = make(name)
@@ -96,8 +97,8 @@ def match(
         result = interruptible(
             lambda: play_match(
                 game, agents, games, seed, limit(seconds, simulations), opening_plies, on_game,
-                openings=begins, workers=cores() if workers is None else workers, rules=rules, sprt=test,
-                event=event,
+                openings=begins, workers=cores() if workers is None and ray is None else workers, rules=rules,
+                sprt=test, event=event, ray=ray, warn=warn,
             )
         )  # fmt: skip
     if as_json:

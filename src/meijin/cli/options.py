@@ -14,6 +14,15 @@ Load = Annotated[
     list[Path] | None,
     typer.Option("--load", metavar="FILE.py", help="Load games and agents from your file; repeatable."),
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="[ADDRESS]",
+        help="Play on a Ray cluster: HOST:PORT, ray://HOST:10001, auto or local. Without ADDRESS, that of RAY_ADDRESS, "
+        "or one is started on this machine.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="Let agents think S seconds per move.")]
 Simulations = Annotated[

@@ -31,6 +31,7 @@ class Program(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        args = spelled_out(sys.argv[1:] if args is None else args)
         run = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return run()
@@ -58,6 +59,16 @@ class Program(TyperGroup):
                 sys.stdout.flush()
                 os._exit(INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def spelled_out(args: Sequence[str]) -> list[str]:
+    """The arguments, with a value for an option that may go without: `--ray` -> `--ray ''`."""
+    found: list[str] = []
+    for at, text in enumerate(args):
+        found.append(text)
+        if text == "--ray" and (at + 1 == len(args) or args[at + 1].startswith("-")):
+            found.append("")
+    return found
 
 
 _running: list[threading.Thread] = []  # work that Ctrl-C left behind

@@ -18,7 +18,7 @@ from meijin.arena.store import Store
 from meijin.arena.tournament import Tournament, database_path, report_path
 from meijin.cli import words
 from meijin.cli.common import prepare
-from meijin.cli.console import counting, err, out, print_json, table
+from meijin.cli.console import counting, err, out, print_json, table, warn
 from meijin.cli.program import interruptible
 from meijin.core.errors import BadParameter, MeijinError
 
@@ -32,6 +32,7 @@ def tournament(
     example: bool,
     load: Sequence[Path],
     as_json: bool,
+    ray: str | None = None,
 ) -> None:
     if example:
         print(EXAMPLE, end="")
@@ -40,7 +41,7 @@ def tournament(
         raise BadParameter("name the plan of a tournament; 'meijin tournament --example' prints one to start from")
     with opened(file, database, load, create=not report_only) as run:
         if not report_only:
-            _play(run, workers, hidden=as_json)
+            _play(run, workers, hidden=as_json, ray=ray)
         summary = run.summary()
         paths = report.write(summary, folder or report_path(run.plan, file))
     if as_json:
@@ -61,10 +62,12 @@ def opened(file: Path, database: Path | None, load: Sequence[Path], create: bool
         yield Tournament(plan, store)
 
 
-def _play(run: Tournament, workers: int | None, hidden: bool) -> None:
+def _play(run: Tournament, workers: int | None, hidden: bool, ray: str | None) -> None:
     with counting(run.plan.name, run.total, done=run.played, hidden=hidden) as step:
         try:
-            if (run.plan.workers if workers is None else workers) == 0:
+            if ray is not None:
+                run.run(workers, lambda _: step(), ray=ray, warn=warn)
+            elif (run.plan.workers if workers is None else workers) == 0:
                 interruptible(lambda: run.run(0, lambda _: step()))  # compiled code does not notice Ctrl-C
             else:
                 run.run(workers, lambda _: step())

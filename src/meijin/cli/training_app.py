@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from meijin.cli.options import GameName, Json, Load
+from meijin.cli.options import GameName, Json, Load, Ray
 
 Events = Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")]
 Workers = Annotated[
@@ -37,7 +37,8 @@ def train(
         typer.Option("--set", metavar="NAME=VALUE", help="One setting, such as search.simulations=64; repeatable."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The run's directory; by default runs/GAME.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The run's directory, or s3://BUCKET/...; by default runs/GAME."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that directory.")] = False,
     device: Annotated[
@@ -49,6 +50,11 @@ def train(
     ] = None,
     train_device: Annotated[
         str | None, typer.Option("--train-device", metavar="D", help="Where the net learns, such as cuda:0.")
+    ] = None,
+    ray: Ray = None,
+    actors: Annotated[
+        int | None,
+        typer.Option("--actors", metavar="N", help="With --ray: self-play actors at most; by default on every core."),
     ] = None,
     warm: Annotated[
         str | None, typer.Option("--warm", metavar="AGENT", help="Learn from games of this agent first.")
@@ -101,6 +107,8 @@ def train(
         "evaluate": evaluate or None,
         "seconds": seconds,
         "iterations": iterations,
+        "ray": ray,
+        "actors": actors,
     }
     if repeat is not None:
         from meijin.cli import sweep as sweeping

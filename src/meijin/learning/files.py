@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,6 +19,7 @@ SUFFIX = ".safetensors"
 LATEST = f"latest{SUFFIX}"
 PACKAGED = Path(__file__).parents[1] / "data" / "champions"
 INSTALL_TORCH = "pip install torch safetensors tensorboard"  # the same in a clone and for an installed package
+MOVED = "MEIJIN_MOVED"  # variable on nodes of a cluster: JSON, path -> the copy of that checkpoint on this machine
 LONGEST_HEADER = 16 * 2**20  # bytes of a safetensors header that are read
 
 
@@ -39,7 +41,7 @@ def numbered(folder: Path) -> list[Path]:
 
 def find(path: str | Path) -> Path:
     """The checkpoint a path means: the file itself, or the newest one of a run's directory."""
-    given = Path(path).expanduser()
+    given = Path(json.loads(os.environ.get(MOVED, "{}")).get(str(path), path)).expanduser()
     if given.is_file():
         return given
     if not given.is_dir():

@@ -69,16 +69,20 @@ def zero(
     from_games: str | Path | None = None,
     device: str = "cpu",
     selfplay_device: str | Sequence[str] = (),
+    ray: str | None = None,
+    actors: int | None = None,
     **options: Any,
 ) -> ZeroRun:
     """A run of AlphaZero, ready to `go`.
 
     The settings are those of the preset, changed by `config` (a JSON or TOML file, or values), then by `changes`
-    (`{"search.simulations": 64}`), then by the other arguments. `out`: the run's directory, by default runs/GAME;
+    (`{"search.simulations": 64}`), then by the other arguments. `out`: the run's directory or its address in an
+    object store (`s3://bucket/runs/go`), by default runs/GAME;
     `resume` continues the run that is there. `seconds` of wall-clock time and `iterations` count earlier sessions too;
     if only one is given, it alone decides. `evaluate`: evaluators, whose goals end the run. `warm`: an agent whose
     games are learned first, or `from_games`, a file or database of games. `device`: where the net learns and, unless
-    `selfplay_device` names others (`"cuda:0,cuda:1"`), plays. `options` are those of `Run`, such as `handlers`.
+    `selfplay_device` names others (`"cuda:0,cuda:1"`), plays. `ray`: the address of a Ray cluster that plays, with at
+    most that many `actors`; "" starts one on this machine. `options` are those of `Run`, such as `handlers`.
     """
     need_torch("training")
     from meijin.training.zero_run import ZeroRun
@@ -94,7 +98,9 @@ def zero(
     made = _changed(first, changes, evaluate, seconds, iterations)
     named = selfplay_device.split(",") if isinstance(selfplay_device, str) else selfplay_device
     devices = tuple(each.strip() for each in named)
-    return ZeroRun(folder, made, resume=resume, device=device, selfplay_devices=devices, **options)
+    return ZeroRun(
+        folder, made, resume=resume, device=device, selfplay_devices=devices, ray=ray, actors=actors, **options
+    )
 
 
 def classic(

@@ -23,6 +23,7 @@ from typing import Any
 from meijin.core.atomic import write_file
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.files import LATEST, SUFFIX, numbered
+from meijin.training.remote import RemoteFolder, url_of
 
 LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
 
@@ -31,14 +32,24 @@ class RunFolder:
     """Paths and rules of one run's directory. Nothing is written before `create`."""
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        """`path` may be the address of an object store, such as "s3://bucket/runs/go"; see `remote`."""
+        url = url_of(path)
+        self.remote = None if url is None else RemoteFolder(url)
+        self.path = Path(path) if self.remote is None else self.remote.local
+        if self.remote is not None:
+            self.remote.pull()
         self.config, self.metrics = self.path / "config.json", self.path / "metrics.csv"
         self.checkpoints, self.games = self.path / "checkpoints", self.path / "games"
         self.latest = self.checkpoints / LATEST
         self._columns: list[str] = []  # of metrics.csv
 
     def __str__(self) -> str:
-        return str(self.path)
+        return str(self.path) if self.remote is None else self.remote.url
+
+    def push(self) -> None:
+        """Upload what has changed, if the run is in an object store."""
+        if self.remote is not None:
+            self.remote.push()
 
     def check(self, resume: bool) -> None:
         """Raise unless there is a run to resume, or none where a new one begins."""

@@ -372,6 +372,7 @@ class Run(ABC, Generic[C]):
         if keep and self.iteration and self.iteration % keep == 0:
             self._write(self.folder.numbered(self.iteration), facts, whole=False)
         self._write(self.folder.latest, facts, whole=True)
+        self.folder.push()
 
     def _resume(self) -> None:
         path, otherwise = self.folder.to_resume()

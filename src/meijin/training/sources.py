@@ -1,4 +1,7 @@
-"""Where positions come from: self-play in this process, before or beside training, or in processes on any devices."""
+"""Where positions come from: self-play in this process, before or beside training, or in processes on any devices.
+
+`ray_source` has one more: the actors of a Ray cluster.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +44,8 @@ LOOK = 0.05  # seconds between two looks at what has arrived
 
 class Source(ABC):
     @abstractmethod
-    def load(self, net: Net, latest: Path, progress: float) -> None:
-        """Play on with this net, which is also in the file `latest`, at that share of the run."""
+    def load(self, net: Net, latest: Path, progress: float, iteration: int) -> None:
+        """Play on with this net of that iteration, which is also in the file `latest`, at that share of the run."""
 
     @abstractmethod
     def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
@@ -51,17 +54,23 @@ class Source(ABC):
         `on_slice(positions so far, positions)` is called between slices; once it says no, what there is is returned.
         """
 
+    def account(self) -> dict[str, str]:
+        """What to write down beside the positions of the last `collect`."""
+        return {}
+
     def close(self) -> None: ...
 
 
-def _selfplay(net: Net, config: ZeroConfig, device: str, seed: int, games: int) -> SelfPlay:
+def make_selfplay(
+    net: Net, config: ZeroConfig, device: str, seed: int, games: int, threads: int | None = None
+) -> SelfPlay:
     own = config.selfplay
     return SelfPlay(
         net,
         games,
         config.search,
         device=device,
-        threads=own.threads,
+        threads=threads or own.threads,
         dtype=own.dtype,
         width=config.replay.policy_width,
         seed=seed,
@@ -95,10 +104,10 @@ class Local(Source):
 
     def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
         self.config, self.past = config, PastNets(config, seed)
-        self.play = _selfplay(net, config, device, seed, config.selfplay.games)
+        self.play = make_selfplay(net, config, device, seed, config.selfplay.games)
 
-    def load(self, net: Net, latest: Path, progress: float) -> None:
-        self.play.load(net, self.config.search_at(progress), self.past.draw(latest.parent))
+    def load(self, net: Net, latest: Path, progress: float, iteration: int) -> None:
+        self.play.load(net, self.config.search_at(progress), self.past.draw(latest.parent), iteration)
 
     def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
         began, count = time.perf_counter(), 0
@@ -120,11 +129,11 @@ class Background(Source):
 
     def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
         self.config, self.past = config, PastNets(config, seed)
-        self.play = _selfplay(net, config, device, seed, config.selfplay.games)
+        self.play = make_selfplay(net, config, device, seed, config.selfplay.games)
         self.most = config.length.positions  # that wait for the learner
         self.playing = 0.0  # seconds since they were last taken
         self.parts: list[Positions] = []
-        self.newer: tuple[Net, Settings, Net | None] | None = None  # until self-play takes it up
+        self.newer: tuple[Net, Settings, Net | None, int] | None = None  # until self-play takes it up
         self.error: BaseException | None = None
         self.closed = False
         self.changed = threading.Condition()
@@ -163,11 +172,11 @@ class Background(Source):
             self.changed.notify_all()
         return True
 
-    def load(self, net: Net, latest: Path, progress: float) -> None:
+    def load(self, net: Net, latest: Path, progress: float, iteration: int) -> None:
         own = copy.deepcopy(net)  # the learner goes on changing its own
         if self.stream:
             torch.cuda.current_stream(self.stream.device).synchronize()
-        newer = own, self.config.search_at(progress), self.past.draw(latest.parent)
+        newer = own, self.config.search_at(progress), self.past.draw(latest.parent), iteration
         with self.changed:
             self.newer = newer
 
@@ -227,13 +236,13 @@ class Processes(Source):
         worker.start()
         return worker
 
-    def load(self, net: Net, latest: Path, progress: float) -> None:
+    def load(self, net: Net, latest: Path, progress: float, iteration: int) -> None:
         self.deaths = 0  # the workers look at the file themselves
 
     def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
         game = make(self.config.game)
         parts = [Positions.empty(game, policy_width(game, self.config.replay.policy_width))]
-        totals: Stats = {}
+        stats: list[Stats] = []
         count = 0
         while count < positions and on_slice(count, positions):
             self._revive()
@@ -243,15 +252,10 @@ class Processes(Source):
             for path in arrived:
                 parts.append(Positions.load(path, game))
                 count += len(parts[-1])
-                stats = _stats(path)
-                for name, value in stats.items():
-                    totals[name] = totals.get(name, 0.0) + value * (stats["games"] if _is_mean(name) else 1.0)
+                stats.append(_stats(path))
                 path.unlink()
-        for name in totals:
-            if _is_mean(name):
-                totals[name] /= max(1.0, totals["games"])
         before, self.taken = self.taken, time.perf_counter()
-        return Positions.cat(parts), {**totals, "playing_seconds": self.taken - before}
+        return Positions.cat(parts), {**merged(stats), "playing_seconds": self.taken - before}
 
     def _revive(self) -> None:
         for k, worker in enumerate(self.workers):
@@ -268,6 +272,15 @@ class Processes(Source):
             worker.terminate()
         for worker in self.workers:
             worker.join(timeout=10)
+
+
+def merged(stats: Iterable[Stats]) -> Stats:
+    """The figures of several players together: sums, or means weighted by games."""
+    totals: Stats = {}
+    for each in stats:
+        for name, value in each.items():
+            totals[name] = totals.get(name, 0.0) + value * (each["games"] if _is_mean(name) else 1.0)
+    return {name: value / max(1.0, totals["games"]) if _is_mean(name) else value for name, value in totals.items()}
 
 
 def _is_mean(name: str) -> bool:
@@ -297,7 +310,8 @@ def _work(
     register_again(registered)
     parent, own = os.getppid(), ZeroConfig.from_dict(config)
     seen = 0
-    play, past = _selfplay(checkpoint.load(latest).net.to(device), own, device, seed, games), PastNets(own, seed)
+    net, past = checkpoint.load(latest).net.to(device), PastNets(own, seed)
+    play = make_selfplay(net, own, device, seed, games)
     chunk = min(CHUNK, own.length.positions)
     number, most = 0, max(2, 2 * own.length.positions // chunk)
     while os.getppid() == parent:
@@ -307,7 +321,8 @@ def _work(
         changed = latest.stat().st_mtime_ns
         if changed != seen:
             seen, found = changed, checkpoint.load(latest)
-            play.load(found.net.to(device), own.search_at(found.facts["progress"]), past.draw(latest.parent))
+            progress, iteration = found.facts["progress"], found.facts["iteration"]
+            play.load(found.net.to(device), own.search_at(progress), past.draw(latest.parent), iteration)
         new = play.play(chunk)
         number += 1
         new.save(inbox / f"{name}-{number:08d}.safetensors", stats=json.dumps(play.stats(), default=float))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from meijin.agents.zero import OfNet
+from meijin.cluster.connection import Cluster
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.rng import stream
 from meijin.core.state import State
@@ -55,13 +56,38 @@ class ZeroRun(Run[ZeroConfig]):
         *,
         device: str = "cpu",
         selfplay_devices: tuple[str, ...] = (),
+        ray: str | None = None,
+        actors: int | None = None,
         **options: Any,
     ):
-        """`device`: where the net learns; `selfplay_devices`: where games are played, by default the same."""
-        self.devices = selfplay_devices or (device,)
-        for name in (device, *self.devices):
+        """`device`: where the net learns; `selfplay_devices`: where games are played, by default the same.
+
+        With `ray`, the address of a Ray cluster, games are played by actors there, at most `actors` of them, on all its
+        devices or those kinds ("cpu", "cuda") that `selfplay_devices` names. "" is the address in RAY_ADDRESS, or else
+        a cluster is started on this machine.
+        """
+        self.address, self.actors = ray, actors
+        self.cluster: Cluster | None = None
+        self._warnings: list[str] = []  # of the cluster, before there was anybody to hear them
+        if ray is None:
+            self.devices = selfplay_devices or (device,)
+            if actors is not None:
+                raise BadParameter(f"--actors {actors} needs --ray")
+        else:
+            self.devices = selfplay_devices
+            if other := next((name for name in selfplay_devices if name not in ("cpu", "cuda")), None):
+                raise BadParameter(
+                    f"--selfplay-device {other}: with --ray, write cpu, cuda or cpu,cuda; Ray finds them"
+                )
+            if actors is not None and actors < 1:
+                raise BadParameter(f"--actors {actors}: must be at least 1")
+        for name in (device, *(self.devices if ray is None else ())):
             check_device(name)
-        super().__init__(folder, config, device=device, **options)
+        try:
+            super().__init__(folder, config, device=device, **options)
+        except BaseException:
+            self._disconnect()
+            raise
 
     def _build(self) -> None:
         config, device = self.config, self.device
@@ -84,6 +110,12 @@ class ZeroRun(Run[ZeroConfig]):
         self.source: Source | None = None
         self._surplus: list[Path] = []  # files to remove after the next checkpoint
         self._costs["training"] = 0.0  # seconds per new position
+        if self.address is not None:  # last: everything else is quicker to check
+            from meijin.training.ray_source import check_gpus
+
+            self.cluster = Cluster(self.address, self._warnings.append)
+            self.cluster.need_nodes()
+            check_gpus(self.devices)
 
     def _net(self) -> Net:
         shape = dict(self.config.net)
@@ -109,6 +141,11 @@ class ZeroRun(Run[ZeroConfig]):
         if self.source is not None:
             self.source.close()
             self.source = None
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self.cluster is not None:
+            self.cluster.close()
 
     # ---- an iteration ----
 
@@ -120,12 +157,13 @@ class ZeroRun(Run[ZeroConfig]):
             self._start_warm()
         began = self.clock.elapsed
         self.source = self.source or self._source()
-        self.source.load(self.playing, self.folder.latest, progress)
+        self.source.load(self.playing, self.folder.latest, progress, self.iteration)
         new, row = self.source.collect(config.length.positions, self._played)
         if not len(new):
             raise Cut
         played, playing = self.clock.elapsed - began, row.pop("playing_seconds")
-        new.save(self.folder.games / f"{self.iteration + 1:06d}.safetensors", game=str(self.game))
+        path = self.folder.games / f"{self.iteration + 1:06d}.safetensors"
+        new.save(path, game=str(self.game), **self.source.account())
         self.replay.add(new)
 
         data = self.replay.latest(self._reach())
@@ -141,6 +179,10 @@ class ZeroRun(Run[ZeroConfig]):
         row |= {"positions": self.replay.total, "window": len(data)} | _calibration(new)
         row |= {"selfplay_seconds": played, "training_seconds": trained}
         row["simulations_per_second"] = row.get("simulations", 0) / max(playing, 1e-9)
+        row["positions_per_second"] = len(new) / max(playing, 1e-9)
+        row["learner_idle"] = played / max(self.clock.elapsed - began, 1e-9)  # share of the time
+        age = self.iteration - new.nets.float()  # iterations since the net that played a position
+        row |= {"staleness": float(age.mean()), "staleness_max": float(age.max())}
         if config.selfplay.curriculum:
             row["simulations_a_move"] = config.search_at(progress).simulations
         behind, dropped, size = self._surplus_games()
@@ -180,12 +222,20 @@ class ZeroRun(Run[ZeroConfig]):
     def _source(self) -> Source:
         config = self.config
         seed = config.selfplay.seed + 104_729 * self.iteration  # a resumed run plays other games
+        if self.cluster is not None:
+            from meijin.training.ray_source import RaySource
+
+            for text in self._warnings:
+                self._warn(text)
+            return RaySource(self.cluster, config, self.devices, seed, self.actors, self._warn)
         if self.devices == (self.device,):
             kind = Background if config.selfplay.overlap else Local
             return kind(self.playing, config, self.device, seed)
         self.save()  # what the workers start with
-        warn = lambda text: self.emit(Warned(text))  # noqa: E731
-        return Processes(self.folder.path / "inbox", config, self.devices, self.folder.latest, seed, warn)
+        return Processes(self.folder.path / "inbox", config, self.devices, self.folder.latest, seed, self._warn)
+
+    def _warn(self, text: str) -> None:
+        self.emit(Warned(text))
 
     # ---- warm start ----
 

@@ -17,7 +17,7 @@ from meijin.search.forest import Settings
 class SelfPlayConfig:
     """How games are played."""
 
-    games: Count = 128  # at once, on all devices and threads together
+    games: Count = 128  # at once, on all devices and threads together; on a Ray cluster, of each actor
     threads: Count = 2  # on a CPU; each plays its share of the games
     dtype: Literal["", "float32", "bfloat16", "float16"] = ""  # of the net; empty: the fastest on the device
     overlap: bool = True  # play on while the net learns, at most one iteration ahead; else take turns

@@ -29,8 +29,8 @@ class GpuWorker(Worker):
         with torch.cuda.device(self.device):
             return Forest(x=own.x, logits=own.logits, outlook=own.values, gpu=True, **options)
 
-    def set(self, settings: Settings, past: HasWeights | None) -> None:
-        super().set(settings, past)
+    def set(self, settings: Settings, past: HasWeights | None, number: int = 0) -> None:
+        super().set(settings, past, number)
         self.wait()  # the options were written in Numba's stream
 
     def evaluate(self) -> None:

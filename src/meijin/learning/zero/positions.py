@@ -39,6 +39,7 @@ class Positions:
     outcomes: Tensor  # float16 [n, seat]
     facts: Tensor  # int16 [n, 3]: mover, ply, plies left
     owners: Tensor  # int8 [n, cell]: the seat that owns it in the end, -1, or UNKNOWN; no columns without such a rule
+    nets: Tensor  # int32 [n, 1]: the iteration whose net played it; 0 for games of others
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -72,6 +73,7 @@ class Positions:
             (torch.float16, seats),
             (torch.int16, 3),
             (torch.int8, form.cells if game.owners is not None else 0),
+            (torch.int32, 1),
         )
         found = cls(*(torch.zeros((rows, n), dtype=dtype, device=device) for dtype, n in shapes))
         found.owners.fill_(UNKNOWN)
@@ -85,8 +87,9 @@ class Positions:
     def load(cls, path: Path, game: Game) -> Positions:
         try:
             tensors = from_bytes(path.read_bytes())
-            if "owners" not in tensors:  # written before games could have that rule
-                tensors["owners"] = cls.empty(game, 1, len(tensors["bits"])).owners
+            for name in ("owners", "nets"):
+                if name not in tensors:  # written before positions had them
+                    tensors[name] = getattr(cls.empty(game, 1, len(tensors["bits"])), name)
             found = cls(**{field.name: tensors[field.name] for field in fields(cls)})
         except (OSError, SafetensorError, KeyError) as error:
             raise MeijinError(
@@ -131,6 +134,7 @@ def harvest(forest: Forest, width: int, device: str = "cpu") -> Positions:
         tensor(arrays.outcomes)[rows].half(),
         torch.stack([kept[:, layout.MOVER], kept[:, layout.WHEN], left], 1).short(),
         _owners(forest.game, tensor(arrays.owners), rows[0], kept[:, layout.LAST]),
+        kept[:, layout.PLAYED_BY :],
     )
     facts[:, :, layout.STATE].masked_fill_(done, layout.EMPTY)
     return found

@@ -64,13 +64,18 @@ class SelfPlay:
         """On a CPU, weights that all threads have in common."""
         return net.weights() if self.device == "cpu" else net
 
-    def load(self, net: HasWeights, settings: Settings | None = None, past: HasWeights | None = None) -> None:
-        """Play on with these weights and settings, and against that net where a past one is wanted."""
+    def load(
+        self, net: HasWeights, settings: Settings | None = None, past: HasWeights | None = None, number: int = 0
+    ) -> None:
+        """Play on with these weights and settings, and against that net where a past one is wanted.
+
+        `number` is that of the net: the positions it plays carry it.
+        """
         net, past = self._shared(net), None if past is None else self._shared(past)
         for worker in self.workers:
             worker.load(net)
             if settings is not None:
-                worker.set(settings, past)
+                worker.set(settings, past, number)
                 self.simulations = settings.simulations
 
     @property

@@ -69,11 +69,11 @@ class Worker:
     def load(self, net: HasWeights) -> None:
         self.evaluator.load(net)
 
-    def set(self, settings: Settings, past: HasWeights | None) -> None:
-        """From now on search with these settings, and play against this past net."""
+    def set(self, settings: Settings, past: HasWeights | None, number: int = 0) -> None:
+        """From now on search with these settings, and play against this past net; `number` is that of the net."""
         if self.past is not None and past is not None:
             self.past.load(past)
-        self.forest.set_options(settings, self.rivals if past is not None else 0)
+        self.forest.set_options(settings, self.rivals if past is not None else 0, number)
 
     def evaluate(self) -> None:
         """The net answers, and the past one where it is its turn."""

@@ -235,8 +235,10 @@ class Forest:
                 self.arrays.roots[:] = roots
         self._run(steps.forget)
 
-    def set_options(self, settings: Settings, rivals: int = 0) -> None:
-        """Other numbers for the searches to come, and how many trees play against a past net (see `layout.PAST`)."""
+    def set_options(self, settings: Settings, rivals: int = 0, net: int = 0) -> None:
+        """Other numbers for the searches to come, how many trees play against a past net (see `layout.PAST`), and the
+        number of the net.
+        """
         if settings.simulations > self.capacity or settings.considered != self.settings.considered:
             raise BadParameter(
                 f"simulations={settings.simulations}, considered={settings.considered}: this forest was made for at "
@@ -244,7 +246,7 @@ class Forest:
             )
         self.settings = settings
         options = settings.array(self.gpu)
-        options[layout.RIVALS] = rivals
+        options[layout.RIVALS], options[layout.NET] = rivals, net
         for array, values in ((self.arrays.options, options), (self.arrays.table, self._table(settings))):
             if self.gpu:
                 array.copy_to_device(values)

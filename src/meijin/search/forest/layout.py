@@ -89,7 +89,8 @@ GUMBEL_SCALE = 20  # of the noise at the root: 1 to explore, 0 to play at one's 
 FREE_SIMULATIONS = 21  # simulations in one step that may end without a question for the net
 HURRY = 22  # 1: a root that is proven moves at once
 RIVALS = 23  # this many trees, the first ones, play against a past net
-OPTIONS_SIZE = 24
+NET = 24  # the number of the net that answers, which is kept with every position
+OPTIONS_SIZE = 25
 
 # Slots of `stats` (int64), one row per tree.
 GAMES = 0  # finished games
@@ -147,7 +148,7 @@ class Arrays(NamedTuple):
     kept_probs: Any  # float32 [tree, slot, branching]
     kept_roots: Any  # float32 [tree, slot, seat]: the search's value
     outcomes: Any  # float32 [tree, slot, seat]
-    facts: Any  # int32 [tree, slot, 5]: state, mover, ply, length of the game, and where its owners are
+    facts: Any  # int32 [tree, slot, 6]: state, mover, ply, length of the game, where its owners are, and the net
     owners: Any  # int8 [tree, slot, cell]: who owns each cell in the end, in the slot of a game's last position only
 
 
@@ -160,4 +161,5 @@ def with_records(arrays: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]
 # Slots of `facts`.
 STATE, MOVER, WHEN, LENGTH = 0, 1, 2, 3
 LAST = 4  # the slot of the game's last position; -1 where it is not known who owns what
-FACTS_SIZE = 5
+PLAYED_BY = 5  # the number of the net that played it
+FACTS_SIZE = 6

@@ -36,9 +36,11 @@ from meijin.search.forest.layout import (
     LENGTH,
     LOST,
     MOVER,
+    NET,
     NODES,
     PAST,
     PENDING,
+    PLAYED_BY,
     PLAYS_ON,
     PLIES,
     PLY,
@@ -144,6 +146,7 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
         f.facts[i, at, STATE] = PENDING
         f.facts[i, at, MOVER] = seat
         f.facts[i, at, WHEN] = f.info[i, PLY]
+        f.facts[i, at, PLAYED_BY] = int(f.options[NET])
         f.info[i, SLOT] += 1
 
     def conclude(f: Any, i: int, final: bool) -> None:

@@ -1,0 +1,239 @@
+"""What Ray costs, and where a run on a large cluster would be limited.
+
+    python benchmarks/cluster.py sources [--game connect_four] [--rounds 3] [--seconds 15]
+    python benchmarks/cluster.py traffic [--game connect_four] [--workers 1000] [--senders 4]
+
+`sources` compares worker processes with actors of a local Ray cluster, one per core, in turns: seconds until the first
+chunk of positions, simulations per second, simulations per second of processor time (which other load on the machine
+disturbs less), and the memory of all processes besides the learner's.
+
+`traffic` plays nothing: a few processes answer for many self-play workers, each with a chunk of real size every so many
+seconds, through the same code of the learner's side and the same object store. The interval is halved until the
+learner's side no longer keeps up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import human, machine, table
+
+from meijin import make
+from meijin.cluster.connection import Cluster, Node
+from meijin.cluster.crew import Crew, Member, Place
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.zero import checkpoint
+from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.nets import Net
+from meijin.learning.zero.presets import preset
+from meijin.learning.zero.selfplay import SelfPlay
+from meijin.training.ray_source import RaySource, _arrays
+from meijin.training.sources import Processes, Source
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def descendants() -> list[int]:
+    """The processes that this one has started, and theirs."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found, more = [], [os.getpid()]
+    while more:
+        more = [pid for pid, parent in parents.items() if parent in more]
+        found += more
+    return found
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    total = 0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(fields[11]) + int(fields[12])
+    return total / TICK
+
+
+def memory(pids: list[int]) -> float:
+    """MiB that these processes hold, shared pages divided among those who share them."""
+    total = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    return total / 1024
+
+
+# ---- worker processes and actors ----
+
+
+def measured(source: Source, net: Net, latest: Path, positions: int, seconds: float, began: float) -> list[float]:
+    """Seconds to the first chunk, simulations/s, simulations per CPU second, MiB."""
+    source.load(net, latest, 0.0, 0)
+    source.collect(1, lambda done, total: True)
+    start = time.perf_counter() - began
+    pids = descendants()
+    source.collect(positions, lambda done, total: True)  # what had been played ahead
+    began, used, simulations = time.perf_counter(), cpu_seconds([*pids, os.getpid()]), 0.0
+    while time.perf_counter() - began < seconds:
+        simulations += source.collect(positions, lambda done, total: True)[1]["simulations"]
+    spent = time.perf_counter() - began
+    used = cpu_seconds([*pids, os.getpid()]) - used
+    return [start, simulations / spent, simulations / max(used, 1e-9), memory(pids)]
+
+
+def sources(options: argparse.Namespace) -> None:
+    game = make(options.game)
+    config = preset("quick", game).changed({"selfplay.threads": 1, "length.positions": 2000})
+    cores = len(os.sched_getaffinity(0))
+    net = Net(game, NetConfig.sized("nano"))
+    seen: dict[str, list[list[float]]] = {"worker processes": [], "Ray": []}
+    with tempfile.TemporaryDirectory() as folder:
+        latest = checkpoint.save(Path(folder) / "latest.safetensors", net, progress=0.0, iteration=0)
+        SelfPlay(net, 8, config.search, seed=1).advance(20)  # compiled once for all
+        for round_ in range(options.rounds):
+            for name, times in seen.items():
+                began = time.perf_counter()
+                if name == "Ray":
+                    cluster = Cluster("local")
+                    source: Source = RaySource(cluster, config.changed({"selfplay.games": 64}), ("cpu",), round_)
+                else:
+                    shared = config.changed({"selfplay.games": 64 * cores})
+                    source = Processes(Path(folder) / "inbox", shared, ("cpu",) * cores, latest, round_)
+                times.append(measured(source, net, latest, 2000, options.seconds, began))
+                source.close()
+                if name == "Ray":
+                    cluster.close()
+                print(name, [round(value, 1) for value in times[-1]], flush=True)
+    rows = []
+    for name, found in seen.items():
+        start, rate, efficiency, mib = (float(np.median(column)) for column in zip(*found, strict=True))
+        rows.append([name, f"{start:.1f} s", human(rate), human(efficiency), f"{mib:,.0f} MiB"])
+    print(f"{options.game}, {cores} workers of one core, medians of {options.rounds}; {machine()}")
+    print(table(["", "to the first chunk", "simulations/s", "per CPU second", "memory"], rows))
+
+
+# ---- traffic ----
+
+
+class Sender:
+    """Answers for many workers that only send."""
+
+    def __init__(self, arrays: list[Any]):
+        self.arrays, self.versions, self.fetched = arrays, set[int](), 0.0
+
+    async def chunk(
+        self, positions: int, version: int, box: list[Any], pause: float
+    ) -> tuple[list[Any], dict[str, float]]:
+        await asyncio.sleep(pause)
+        if version not in self.versions:
+            self.versions.add(version)
+            await box[0]
+        return [np.array(array) for array in self.arrays], {"games": 1, "simulations": 0, "playing_seconds": pause}
+
+
+class Shared(Crew):
+    """A crew whose members share a few processes."""
+
+    actors: list[Any]
+
+    def _start(self, node: Node, place: Place, at: int) -> None:
+        self.started += 1
+        self.members.append(Member(self.started, node, place, at, self.actors[self.started % len(self.actors)]))
+
+    def give(self, member: Member, method: str, *arguments: Any, load: Any = None) -> None:
+        super().give(member, method, *arguments, self.pause, load=load)
+
+    pause: float = 0.0
+
+
+class Sparse(RaySource):
+    """Positions in chunks of one size."""
+
+    size: int
+
+    @property
+    def chunk(self) -> int:
+        return self.size
+
+
+def traffic(options: argparse.Namespace) -> None:
+    import ray
+
+    game = make(options.game)
+    config: ZeroConfig = preset("quick", game).changed({"length.positions": options.workers * options.chunk // 2})
+    net = Net(game, NetConfig.sized(options.net))
+    play = SelfPlay(Net(game, NetConfig.sized("nano")), 32, config.search, seed=1)
+    found = play.play(options.chunk)[: options.chunk]
+    arrays, size = [tensor.numpy() for tensor in found], found.nbytes
+    weights = sum(array.nbytes for array in _arrays(net).values())
+    each = size / options.chunk
+    print(f"{options.game}: {each:.0f} bytes per position, {size / 1024:.0f} KiB per chunk of {options.chunk};")
+    print(f"weights ({options.net}) {weights / 2**20:.2f} MiB; {options.workers} workers; {machine()}")
+    rows, pause = [], options.pause
+    with Cluster("local") as cluster:
+        stored = ray.put(arrays)
+        kind = ray.remote(Sender)
+        actors = [kind.options(num_cpus=0, max_concurrency=2000).remote(stored) for _ in range(options.senders)]
+        while True:
+            source = Sparse(cluster, config, most=0)  # no actors of its own
+            source.size = options.chunk
+            crew = Shared(cluster, lambda node: [Place(0)] * options.workers, lambda *_: (Sender, ()))
+            crew.actors, crew.pause = actors, pause
+            source.crew = crew
+            crew.open()
+            source.load(net, Path("none"), 0.0, int(pause * 1e6))
+            source.collect(config.length.positions, lambda done, total: True)
+            began, used, count = time.perf_counter(), time.process_time(), 0
+            while time.perf_counter() - began < options.seconds:
+                count += len(source.collect(config.length.positions // 4, lambda done, total: True)[0])
+            spent, used = time.perf_counter() - began, time.process_time() - used
+            source.closed = True
+            source.thread.join()
+            crew.members.clear()
+            offered, served = options.workers / pause, count / options.chunk / spent
+            mib, cost = served * size / 2**20, 1000 * used / max(1, count / options.chunk)
+            rows.append(
+                [f"{pause:.2f} s", f"{offered:,.0f}", f"{served:,.0f}", human(served * options.chunk), f"{mib:,.1f}",
+                 f"{used / spent:.0%}", f"{cost:.2f}"]
+            )  # fmt: skip
+            print(rows[-1], flush=True)
+            if served < 0.6 * offered:
+                break
+            pause /= 2
+    names = ["a chunk every", "chunks/s offered", "taken", "positions/s", "MiB/s", "learner's CPU", "ms per chunk"]
+    print(table(names, rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["sources", "traffic"])
+    parser.add_argument("--game", default="connect_four")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--workers", type=int, default=1000)
+    parser.add_argument("--senders", type=int, default=4)
+    parser.add_argument("--chunk", type=int, default=2000)
+    parser.add_argument("--pause", type=float, default=16.0, help="seconds between a worker's chunks, at first")
+    parser.add_argument("--net", default="small")
+    options = parser.parse_args()
+    {"sources": sources, "traffic": traffic}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()
