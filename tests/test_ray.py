@@ -24,6 +24,7 @@ ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
 from safetensors import safe_open  # noqa: E402
+from safetensors.numpy import load_file  # noqa: E402
 
 from meijin.arena.judges import PlayRules  # noqa: E402
 from meijin.arena.match import match_tasks  # noqa: E402
@@ -40,6 +41,8 @@ from meijin.core.errors import BadParameter, MeijinError  # noqa: E402
 from meijin.learning.zero.config import ZeroConfig  # noqa: E402
 from meijin.training.events import Event, IterationDone, Warned  # noqa: E402
 from meijin.training.ray_source import RaySource, check_gpus  # noqa: E402
+from meijin.training.sweep import Sweep  # noqa: E402
+from meijin.training.trials import SweepRun  # noqa: E402
 from meijin.training.zero_run import ZeroRun  # noqa: E402
 
 GAME = "tic_tac_toe"
@@ -270,6 +273,17 @@ class Broken:
 class Dying:
     def say(self) -> None:
         os._exit(3)
+
+
+def test_a_sweep_is_spread_over_the_nodes(nodes: Any, tmp_path: Path) -> None:
+    plan = Sweep(GAME, "td", iterations=1, settings={"games": 50}, sweep={"alpha": [0.5, 1.0]})
+    here, there = (SweepRun(tmp_path / name, plan) for name in ("here", "there"))
+    assert here.go() and there.go(ray="auto")
+    for trial in plan.trials():
+        ours, theirs = (
+            load_file(run.folder / trial.name / "checkpoints" / "latest.safetensors") for run in (here, there)
+        )
+        assert ours.keys() == theirs.keys() and all((ours[name] == theirs[name]).all() for name in ours)
 
 
 def test_what_cannot_work_ends_with_its_reason(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,14 @@ MOST = 3  # metrics in the table
 
 
 def sweep(
-    file: Path, folder: Path | None, resume: bool, workers: int, device: str, load: Sequence[Path], as_json: bool
+    file: Path,
+    folder: Path | None,
+    resume: bool,
+    workers: int,
+    device: str,
+    load: Sequence[Path],
+    as_json: bool,
+    ray: str | None,
 ) -> None:
     """`file`: a plan, or the directory of a sweep that is to be resumed."""
     prepare(load)
@@ -41,7 +48,7 @@ def sweep(
         raise BadParameter(f"'{file}' holds no sweep; name a TOML file, or the directory of a sweep to resume it")
     else:
         made = SweepRun(folder or Path("runs") / file.stem, read_sweep(file), resume=resume, device=device)
-    _go(made, workers, load, as_json)
+    _go(made, workers, load, as_json, ray)
 
 
 def repeat(
@@ -51,7 +58,7 @@ def repeat(
     prepare(load)
     check_method(method)
     given = {key: value for key, value in options.items() if value is not None}
-    resume, device = given.pop("resume", False), given.pop("device", "cpu")
+    resume, device, ray = given.pop("resume", False), given.pop("device", "cpu"), given.pop("ray", None)
     folder = given.pop("out", None) or Path(f"{default_folder(method, make(name))}-repeated")
     known = ("preset", "config", "changes", "seconds", "iterations", "evaluate")
     if other := next((key for key in given if key not in known), None):
@@ -70,13 +77,14 @@ def repeat(
         given["evaluate"] = tuple(given.get("evaluate", ()))
         plan = Sweep(str(make(name)), method, count, settings=settings, **given)
         made = SweepRun(folder, plan, device=device)
-    _go(made, workers, load, as_json)
+    _go(made, workers, load, as_json, ray)
 
 
-def _go(made: SweepRun, workers: int, load: Sequence[Path], as_json: bool) -> None:
+def _go(made: SweepRun, workers: int, load: Sequence[Path], as_json: bool, ray: str | None) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait should sleep
-    with _display(made, workers, load, as_json) as shown, stoppable(made, shown):
-        complete = made.go(shown, workers=workers)
+    alone = workers == 1 and ray is None
+    with _display(made, alone, load, as_json) as shown, stoppable(made, shown):
+        complete = made.go(shown, workers=workers, ray=ray)
     if not as_json:
         _print(made)
     if made.failed:
@@ -129,13 +137,13 @@ class _Watched(Shown):
 
 
 @contextmanager
-def _display(made: SweepRun, workers: int, load: Sequence[Path], as_json: bool) -> Iterator[JsonLines]:
+def _display(made: SweepRun, alone: bool, load: Sequence[Path], as_json: bool) -> Iterator[JsonLines]:
     game: Game = make(made.sweep.game)
     if as_json:
         yield JsonLines()
     elif not err().is_terminal:
         yield _Log(game, load)
-    elif workers > 1:
+    elif not alone:
         log = _Log(game, load)
         done = len(made.trials) - len(made.waiting())
         with counting(f"{made.folder}", len(made.trials), done=done) as step:

@@ -128,13 +128,14 @@ def sweep(
     resume: Annotated[bool, typer.Option("--resume", help="Continue the sweep in that directory.")] = False,
     workers: Workers = 1,
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda", help="Where everything runs.")] = "cpu",
+    ray: Ray = None,
     load: Load = None,
     json: Events = False,
 ) -> None:
     """Train with every combination of some settings, several times each, and compare the curves."""
     from meijin.cli import sweep as command
 
-    command.sweep(plan, out, resume, workers, device, load or [], json)
+    command.sweep(plan, out, resume, workers, device, load or [], json, ray)
 
 
 @champions.command("list")

@@ -13,6 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,6 @@ from meijin.training.summary import write_summary
 from meijin.training.sweep import Sweep, Trial
 
 PLAN, RESULT = "sweep.json", "result.json"
-LOOK = 0.5  # seconds between two looks at whether to stop
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class SweepRun:
         self.failed: dict[str, str] = {}  # trial -> its error, of the latest `go`
         self._stopping = threading.Event()
         self._running: Run[Any] | None = None
+        self._elsewhere = False  # the runs are other processes, which look for a file
 
     def waiting(self) -> list[Trial]:
         """The runs that are not finished."""
@@ -110,9 +111,14 @@ class SweepRun:
         self._stopping.set()
         if (run := self._running) is not None:
             run.stop()
+        if self._elsewhere:
+            (self.folder / STOP).touch()
 
-    def go(self, *handlers: Handler, workers: int = 1) -> bool:
+    def go(self, *handlers: Handler, workers: int = 1, ray: str | None = None) -> bool:
         """Do what is missing, in so many processes, and write the summary; returns whether all runs are finished.
+
+        `ray`: the address of a Ray cluster that does the runs instead, one per core; "" starts one on this machine.
+        All nodes must see the directory of the sweep.
 
         A run that fails, as with a step size that is far too large, does not keep the others from going on. `failed`
         has its error, and the next `go` tries it again.
@@ -127,9 +133,13 @@ class SweepRun:
                 handler(event)
 
         self.failed = {}
+        self._elsewhere = workers > 1 or ray is not None
         try:
             missing = self.waiting()
-            results = self._here(missing, emit) if workers == 1 else self._apart(missing, emit, workers)
+            if ray is not None:
+                results = self._on_cluster(missing, emit, ray)
+            else:
+                results = self._here(missing, emit) if workers == 1 else self._apart(missing, emit, workers)
             for trial, result in results:
                 if isinstance(result, MeijinError):
                     self.failed[trial.name] = str(result)
@@ -138,6 +148,8 @@ class SweepRun:
                     number = len(self.trials) - len(self.waiting())
                     emit(TrialDone(trial.name, number, len(self.trials), result.iteration, result.reason))
         finally:
+            self._elsewhere = False
+            (self.folder / STOP).unlink(missing_ok=True)
             write_summary(self.folder, self.trials)
         return not self.waiting()
 
@@ -163,24 +175,27 @@ class SweepRun:
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(workers, max(1, len(trials))), spawn, _prepare, known) as pool:
             waiting = iter(trials)
-            going: dict[Future[Result], Trial] = {}
-            try:
-                while True:
-                    while len(going) < workers and not self.stopping and (trial := next(waiting, None)) is not None:
-                        emit(TrialStarted(trial.name, 1 + self.trials.index(trial), len(self.trials)))
-                        going[pool.submit(_alone, trial, str(self.folder), self.device)] = trial
-                    if not going:
-                        return
-                    for done in wait(going, LOOK, FIRST_COMPLETED).done:
-                        try:
-                            yield going[done], done.result()
-                        except MeijinError as error:
-                            yield going[done], error
-                        del going[done]
-                    if self.stopping:
-                        (self.folder / STOP).touch()
-            finally:
-                (self.folder / STOP).unlink(missing_ok=True)
+            going: dict[Future[Result | MeijinError], Trial] = {}
+            while True:
+                while len(going) < workers and not self.stopping and (trial := next(waiting, None)) is not None:
+                    emit(TrialStarted(trial.name, 1 + self.trials.index(trial), len(self.trials)))
+                    going[pool.submit(_alone, trial, str(self.folder), self.device)] = trial
+                if not going:
+                    return
+                for done in wait(going, return_when=FIRST_COMPLETED).done:
+                    yield going.pop(done), done.result()
+
+    def _on_cluster(
+        self, trials: Sequence[Trial], emit: Handler, address: str
+    ) -> Iterator[tuple[Trial, Result | MeijinError]]:
+        from meijin.cluster.spread import spread
+
+        pieces = [(trial, str(self.folder.absolute()), self.device) for trial in trials]
+        with closing(spread(_alone, pieces, address, warn=lambda text: emit(Warned(text)))) as results:
+            for number, result in results:
+                yield trials[number], result
+                if self.stopping:
+                    return
 
 
 STOP = ".stop"  # a file that asks the runs in other processes to stop
@@ -193,7 +208,7 @@ def _prepare(known: Registrations) -> None:
     register_again(known)
 
 
-def _alone(trial: Trial, folder: str, device: str) -> Result:
+def _alone(trial: Trial, folder: str, device: str) -> Result | MeijinError:
     """`run_trial` in a process of its own."""
     runs: list[Run[Any]] = []
 
@@ -201,4 +216,7 @@ def _alone(trial: Trial, folder: str, device: str) -> Result:
         if (Path(folder) / STOP).exists():
             runs[0].stop()
 
-    return run_trial(trial, folder, device, (look,), runs.append)
+    try:
+        return run_trial(trial, folder, device, (look,), runs.append)
+    except MeijinError as error:
+        return error
