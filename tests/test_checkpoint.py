@@ -7,15 +7,17 @@ import pickle
 import random
 import struct
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
+library = pytest.importorskip("safetensors.numpy")
 
 from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import MeijinError  # noqa: E402
 from meijin.learning.nets import weights  # noqa: E402
 from meijin.learning.nets.config import NetConfig  # noqa: E402
+from meijin.learning.nets.safetensors import pack  # noqa: E402
 from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.checkpoint import describe, load, save  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
@@ -73,6 +75,19 @@ def test_without_torch_the_same_comes_back(net, tmp_path, half):
     for name, tensor in expected.net.state_dict().items():
         assert (found.tensors[name].astype(tensor.numpy().dtype) == tensor.numpy()).all(), name
     assert weights.load(path) is found  # read once
+
+
+def test_the_format_is_that_of_the_library():
+    tensors = {
+        "scalar": np.array(3, np.int8),
+        "empty": np.zeros((0, 4), np.float16),
+        "wide": np.arange(6, dtype=np.uint64).reshape(2, 3).T,
+        "flags": np.array([True, False]),
+    }
+    read = library.load(pack(tensors, {"kind": "test"}))
+    assert read.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert read[name].dtype == tensor.dtype and (read[name] == tensor).all() and read[name].shape == tensor.shape
 
 
 def test_half_precision_halves_the_file(net, path, tmp_path):

@@ -54,8 +54,6 @@ def write(
     extra: Mapping[str, NDArray[Any]] | None = None,
 ) -> Path:
     """Write a checkpoint; `net` is what the learner builds the net from, as plain JSON."""
-    from safetensors.numpy import save as to_bytes
-
     tensors = {**weights, **{EXTRA + name: tensor for name, tensor in (extra or {}).items()}}
     about = {
         "format": FORMAT,
@@ -69,7 +67,7 @@ def write(
         text = json.dumps(about)
     except TypeError as error:
         raise MeijinError(f"{path}: facts about a checkpoint must be plain JSON values ({error})") from None
-    write_file(path, to_bytes(tensors, {"kind": kind, "meijin": text}))
+    write_file(path, safetensors.pack(tensors, {"kind": kind, "meijin": text}))
     return path
 
 

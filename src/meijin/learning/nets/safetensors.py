@@ -1,9 +1,10 @@
-"""Reading safetensors files with NumPy alone: a length, a JSON header, and the bytes of all tensors."""
+"""Safetensors files with NumPy alone: a length, a JSON header, and the bytes of all tensors."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 DTYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1",
-    "BOOL": "|b1",
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1", "BOOL": "|b1",
 }  # fmt: skip
 LENGTH = 8  # bytes that say how long the header is
 LONGEST = 16 * 2**20  # bytes of a header
@@ -55,3 +56,18 @@ def _tensor(about: dict[str, Any], body: memoryview) -> Array:
     if min(begin, end, *shape, 0) < 0 or end > len(body) or end - begin != math.prod(shape) * dtype.itemsize:
         raise NotSafetensors("a tensor is larger or smaller than its shape")
     return np.frombuffer(body[begin:end], dtype).reshape(shape)
+
+
+def pack(tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> bytes:
+    """The bytes of a file. The widest numbers come first, so that all are aligned."""
+    names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    body, begin = [], 0
+    for name, tensor in sorted(tensors.items(), key=lambda item: (-item[1].itemsize, item[0])):
+        end = begin + tensor.nbytes
+        header[name] = {"dtype": names[tensor.dtype], "shape": tensor.shape, "data_offsets": (begin, end)}
+        body.append(np.ascontiguousarray(tensor).tobytes())
+        begin = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % LENGTH)
+    return b"".join((len(text).to_bytes(LENGTH, "little"), text, *body))
