@@ -143,6 +143,10 @@ def check_declarations(game: Game) -> None:
             not cell or cell[0] < 0 or cell[-1] >= len(game.pieces) for cell in game.alphabets
         ):
             raise RuleError(f"`alphabets` must list, for each of the {cells} cells, indices into `pieces`")
+    if game.supports is not None:
+        game.supports = tuple(int(c) for c in game.supports)
+        if len(game.supports) != cells or any(not -1 <= c < cells for c in game.supports):
+            raise RuleError(f"`supports` must name, for each of the {cells} cells, another one or -1")
 
 
 def _check_rule(rule: str, fn: Any, arguments: tuple[str, ...]) -> None:

@@ -158,7 +158,9 @@ def _codes(game: Game, most: int) -> NDArray[np.int64]:
     values = len(game.pieces) + (game.supports is not None)  # an empty cell that can be filled is another value
     found = np.zeros((len(game.board.cells), values), np.int64)
     for cell, row in enumerate(found):
-        alphabet = range(values) if game.alphabets is None else game.alphabets[cell]
+        alphabet = (
+            [*range(values)] if game.alphabets is None else [*game.alphabets[cell], *range(len(game.pieces), values)]
+        )
         for number, value in enumerate(alphabet):
             row[value] = min(number, most - 1) if most else number
     return found
