@@ -209,7 +209,7 @@ def test_a_rule_that_allocates_is_refused(tmp_path: Path) -> None:
     text = RAISES.replace("falls", "grows").replace('raise ValueError("the third move")', 's.ply = len(f"{move}")')
     source.write_text(text)
     load_file(source, games)
-    with pytest.raises(MeijinError, match="a rule makes an array, a list or a text while it runs"):
+    with pytest.raises(MeijinError, match="rule 'play' cannot be compiled: it makes a string"):
         bundle([make("grows")], usual=("random",))
 
 

@@ -142,11 +142,6 @@ def _cached(name: str, jobs: list[Any], explain: Callable[[Exception], None]) ->
     with compiling.on_compile(f"{name} for the browser"):
         code = link.link(_emitted(jobs, explain), [job[0] for job in jobs])
     foreign = sorted(set(link.imports(code)) - link.IMPORTS)
-    if any(each.startswith("NRT_") for each in foreign):
-        raise MeijinError(
-            f"{name}: a rule makes an array, a list or a text while it runs, for which browsers have no memory; "
-            "use fields of the record, or tables made outside of the rules (`meijin check` names the line)"
-        )
     if foreign:
         raise MeijinError(f"{name}: its rules call {foreign[0]}, which browsers do not have; leave that out")
     write_cached(path, code)
