@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -116,6 +116,19 @@ class _Log(Lines):
         """What is finished is said in the end."""
 
 
+class _Counted(_Log):
+    """A progress bar over the runs."""
+
+    def __init__(self, game: Game, load: Sequence[Path], step: Callable[[], None]):
+        super().__init__(game, load)
+        self.step = step
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TrialDone):
+            self.step()
+        super().__call__(event)
+
+
 class _Watched(Shown):
     """The live display of the run in progress."""
 
@@ -144,11 +157,9 @@ def _display(made: SweepRun, alone: bool, load: Sequence[Path], as_json: bool) -
     elif not err().is_terminal:
         yield _Log(game, load)
     elif not alone:
-        log = _Log(game, load)
         done = len(made.trials) - len(made.waiting())
         with counting(f"{made.folder}", len(made.trials), done=done) as step:
-            log.say = lambda text: step()  # type: ignore[method-assign]
-            yield log
+            yield _Counted(game, load, step)
     else:
         shown = _Watched(game, load)
         with shown.live, telling(shown.show_compiling):
