@@ -305,7 +305,7 @@ def test_what_cannot_work_ends_with_its_reason(nodes: Any, monkeypatch: pytest.M
 def test_places_of_a_node() -> None:
     source = RaySource.__new__(RaySource)
     source.config = config(**{"selfplay.threads": 4})
-    node = Node("id", "name", cpus=11, gpus=2, cores=11, here=False)
+    node = Node("id", "name", cpus=11, gpus=2)
     for devices, wanted in (
         ((), [Place(1, 1), Place(1, 1), Place(4), Place(4), Place(1)]),
         (("cpu",), [Place(4), Place(4), Place(3)]),
