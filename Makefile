@@ -42,7 +42,7 @@ web: $(WEB) ## check the types of the web app (needs Node.js)
 soak: $(DEV) ## run the long tests: mutated files, hostile messages, killed servers, many positions; takes a while
 	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
-	@for script in tests/soak/server_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
+	@for script in tests/soak/server_*.py tests/soak/ray_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
 
 bench: $(DEV) ## measure the speed
 	@$(BIN)/python $(BENCH)

@@ -82,16 +82,21 @@ def memory(pids: list[int]) -> float:
 # ---- worker processes and actors ----
 
 
-def measured(source: Source, net: Net, latest: Path, positions: int, seconds: float, began: float) -> list[float]:
+def measured(source: Source, net: Net, latest: Path, seconds: float, began: float) -> list[float]:
     """Seconds to the first chunk, simulations/s, simulations per CPU second, MiB."""
     source.load(net, latest, 0.0, 0)
-    source.collect(1, lambda done, total: True)
+    on = lambda done, total: True  # noqa: E731
+    source.collect(1, on)
     start = time.perf_counter() - began
+    waited = 0.0
+    while waited < 0.1:  # what had been played ahead comes at once
+        asked = time.perf_counter()
+        source.collect(1, on)
+        waited = time.perf_counter() - asked
     pids = descendants()
-    source.collect(positions, lambda done, total: True)  # what had been played ahead
     began, used, simulations = time.perf_counter(), cpu_seconds([*pids, os.getpid()]), 0.0
     while time.perf_counter() - began < seconds:
-        simulations += source.collect(positions, lambda done, total: True)[1]["simulations"]
+        simulations += source.collect(1, on)[1]["simulations"]
     spent = time.perf_counter() - began
     used = cpu_seconds([*pids, os.getpid()]) - used
     return [start, simulations / spent, simulations / max(used, 1e-9), memory(pids)]
@@ -99,7 +104,7 @@ def measured(source: Source, net: Net, latest: Path, positions: int, seconds: fl
 
 def sources(options: argparse.Namespace) -> None:
     game = make(options.game)
-    config = preset("quick", game).changed({"selfplay.threads": 1, "length.positions": 2000})
+    config = preset("quick", game).changed({"selfplay.threads": 1, "length.positions": 400})
     cores = len(os.sched_getaffinity(0))
     net = Net(game, NetConfig.sized("nano"))
     seen: dict[str, list[list[float]]] = {"worker processes": [], "Ray": []}
@@ -115,7 +120,7 @@ def sources(options: argparse.Namespace) -> None:
                 else:
                     shared = config.changed({"selfplay.games": 64 * cores})
                     source = Processes(Path(folder) / "inbox", shared, ("cpu",) * cores, latest, round_)
-                times.append(measured(source, net, latest, 2000, options.seconds, began))
+                times.append(measured(source, net, latest, options.seconds, began))
                 source.close()
                 if name == "Ray":
                     cluster.close()

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 #: Besides those of the browser, the files whose tests take a minute or so together.
-LONGEST = ("test_check", "test_search_agents", "test_docs", "test_server_jobs", "test_mcts_options", "test_wasm")
+LONGEST = (
+    "test_check",
+    "test_search_agents",
+    "test_docs",
+    "test_server_jobs",
+    "test_mcts_options",
+    "test_ray",
+    "test_wasm",
+)
 
 
 @pytest.fixture(scope="session")

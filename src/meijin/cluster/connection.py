@@ -48,8 +48,6 @@ class Node:
     name: str  # its address
     cpus: int  # that Ray may give away
     gpus: int
-    cores: int  # that the machine has for Ray
-    here: bool  # whether it is that of this process
 
 
 class Cluster:
@@ -65,7 +63,6 @@ class Cluster:
         self.owned = not ray.is_initialized()  # else somebody else has connected this process
         if self.owned:
             _connect(self.address)
-        self._here = ray.get_runtime_context().get_node_id()
         self._mine: dict[str, str] = about_node()["versions"]
         self._known: dict[str, Node | None] = {}  # by id; None: not to be used
         self._asked: dict[Any, dict[str, Any]] = {}  # answer that is awaited -> what Ray says about the node
@@ -121,7 +118,7 @@ class Cluster:
                 f"node {name} offers {cpus} cores to Ray and has {real}: what runs there shares cores, and agents "
                 "with a time limit think less than they should"
             )
-        return Node(about["NodeID"], name, cpus, int(given.get("GPU", 0)), real, about["NodeID"] == self._here)
+        return Node(about["NodeID"], name, cpus, int(given.get("GPU", 0)))
 
     def need_nodes(self) -> list[Node]:
         """The nodes at the start; raises if none can be used, with the reasons."""

@@ -236,6 +236,7 @@ class RaySource(Source):
                 self.changed.wait(timeout=LOOK)
             arrived, self.arrived = self.arrived, []
             lost, self.lost = self.lost, 0
+        self._say()
         before, self.last = self.last, time.perf_counter()
         self.taken = [{"chunk": n, "version": v, "positions": len(p)} for n, v, p, _ in arrived]
         stats = merged(each for *_, each in arrived)
@@ -265,6 +266,7 @@ class RaySource(Source):
         self.closed = True
         if self.thread.is_alive():
             self.thread.join()
+        self._say()
         self.crew.close()
 
 
