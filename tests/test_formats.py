@@ -43,10 +43,12 @@ GAMES = (
     "minishogi(max_plies=60)",
 )
 MINISHOGI = ("minishogi", *["minishogi(max_plies=60)"] * 9)
+#: What a format for one game can hold.
+ONLY = {"usi": MINISHOGI, "kif": MINISHOGI, "csa": MINISHOGI, "ggf": ("othello", *["othello(size=4)"] * 9)}
 
 
 def random_records(format: str, count: int) -> list[GameRecord]:
-    names = MINISHOGI if format in ("usi", "kif") else GAMES
+    names = ONLY.get(format, GAMES)
     games = [RandomGames(name) for name in names]
     # Whole analyses have no place in the PGN-like format.
     return [games[n % len(games)].record(n, analyses=format != "pgn") for n in range(count)]
@@ -77,11 +79,13 @@ def test_through_the_store_and_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_no_moves_and_numbers_json_does_not_have(format: str, tmp_path: Path) -> None:
-    task = Task("minishogi", ("a", "b"))
+    task = Task("othello(size=4)" if format == "ggf" else "minishogi", ("a", "b"))
     records = [
         GameRecord(task, (), (float("inf"), float("-inf")), "judged", reason="it was late"),
         GameRecord(replace(task, limits=(Limit(math.inf), Limit(1.5, 100))), (), (0.0, 0.0), "cap"),
-        GameRecord(task, (1656,), (0.0, 0.0), "cap", notes=(MoveNote(1e-300, (float("inf"), 1 / 3)),)),
+        GameRecord(
+            task, (1 if format == "ggf" else 1656,), (0.0, 0.0), "cap", notes=(MoveNote(1e-300, (float("inf"), 1 / 3)),)
+        ),
     ]
     path = tmp_path / f"x.{format}"
     formats.write(records, path)
@@ -266,6 +270,51 @@ def test_foreign_minishogi(tmp_path: Path) -> None:
     assert [m.name for m in State(make("minishogi")).play_line(game.moves).history] == ["3e3d", "2a3b"]
 
 
+def test_foreign_minishogi_in_csa(tmp_path: Path) -> None:
+    text = """V2.2
+N+Habu
+N-Watanabe, A.
+$EVENT:Cup
+P1-HI-KA-GI-KI-OU
+P2 *  *  *  * -FU
+P3 *  *  *  *  *
+P4+FU *  *  *  *
+P5+OU+KI+GI+KA+HI
++
++2543KA,T3
+-3122GI
+T12
++4321UM
+-1121OU
++0033KI
+%TORYO
+"""
+    (game,) = read_text(tmp_path, text, "csa")
+    names = [m.name for m in State(make("minishogi")).play_line(game.moves).history]
+    assert names == ["2e4c", "3a2b", "4c2a+", "1a2a", "G*3c"]
+    assert game.task.agents == ("Habu", "Watanabe, A.")
+    assert (game.forfeit, game.reason, game.scores) == (1, "resigned", (1.0, -1.0))
+    assert [note.seconds for note in game.notes] == [3.0, 12.0, None, None, None]
+    with pytest.raises(FormatError, match=r"line 1: .*only games from the start of minishogi"):
+        read_text(tmp_path, "P1-HI-KA-GI-KI * \n", "csa")
+
+
+def test_foreign_othello_in_ggf(tmp_path: Path) -> None:
+    """As the Generic Game Server keeps games, with evaluations and times."""
+    start = "8 ---------------------------O*------*O--------------------------- *"
+    text = f"""1 (;GM[Othello]PC[GGS/os]DT[2002.01.11_15:44:09.EST]PB[logtest]PW[mpc]RB[2700.1]RW[2648.3]
+TI[05:00//02:00]TY[8]RE[-12.000:r]BO[{start}]B[d3//1.50]W[c5/-2.10/0.30]B[D6];)"""
+    (game,) = read_text(tmp_path, text, "ggf")
+    assert game.task.agents == ("logtest", "mpc") and game.headers["RB"] == "2700.1"
+    assert (game.forfeit, game.reason, game.scores) == (0, "resigned", (-1.0, 1.0))
+    assert [note.seconds for note in game.notes] == [1.5, 0.3, None]
+    record = RandomGames("othello").record(3, full=True)
+    formats.write([replace(record, task=replace(record.task, agents=("a [b]", "c")))], tmp_path / "own.ggf")
+    written = (tmp_path / "own.ggf").read_text()
+    discs = State(make("othello")).play_line(record.moves).tallies["discs"]
+    assert "PB[a (b)]PW[c]" in written and f"RE[{discs[0] - discs[1]:+.3f}]" in written
+
+
 # ---- errors name the file, the line, the ply and the move ----
 
 
@@ -377,6 +426,19 @@ def hostile() -> Iterator[tuple[str, str]]:
     yield "kif", "手数----\n   1 同　銀(35)\n"
     yield "kif", "手数----\n   9 ３四銀(35)\n"
     yield "kif", "???\n"
+    yield "csa", "+\n+3534GI\n+3433GI\n"
+    yield "csa", "+\n+9998XX\n"
+    yield "csa", "P1-KY-KE\n"
+    yield "csa", "'MJ [\n+\n"
+    yield "csa", "+\n+0033OU\n"
+    yield "ggf", "(;GM[Othello]" + "B[D3]" * deep
+    yield "ggf", "(;GM[Othello]BO[8 - *];)"
+    yield "ggf", "(;GM[Othello]BO[99999999 - *];)"
+    yield "ggf", "(;GM[Othello]BO[4 -----O*--*O----- *]B[A1];)"
+    yield "ggf", "(;GM[Othello]BO[4 -----O*--*O----- *]MN[{}];)"
+    yield "ggf", "(;GM[Othello]BO[4 -----O*--*O----- *]MJ[%FF];)"
+    yield "ggf", "(;GM[Othello]BO[4 -----OO--*O----- *];)"
+    yield "ggf", "(;GM[Chess]BO[8 x x];)"
     for format in formats.FORMATS:
         yield format, "\0" * 1000
 
@@ -412,7 +474,7 @@ def test_records_of_a_database_are_replayed_before_they_are_used(change: dict[st
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_files_cut_anywhere_and_random_bytes(format: str, tmp_path: Path, guarded: Store) -> None:
     """A cut file gives an error with its line, or the whole games before the cut; garbage never anything else."""
-    names = ("minishogi(max_plies=60)",) if format in ("usi", "kif") else ("tic_tac_toe", "2048(size=2)", "go(size=5)")
+    names = ONLY[format][1:2] if format in ONLY else ("tic_tac_toe", "2048(size=2)", "go(size=5)")
     games = [RandomGames(name, seed=3) for name in names]
     records = [games[n % len(games)].record(n, analyses=format != "pgn", full=True) for n in range(4)]
     path = tmp_path / f"whole.{format}"

@@ -26,6 +26,9 @@ GAMES = (
     "nim(heaps=(3, 4, 5), players=3)", "sim(players=3)", "breakthrough(rows=5, columns=4)",
 )  # fmt: skip
 
+MINISHOGI = ("minishogi(max_plies=20)", "minishogi")
+ONLY = {"usi": MINISHOGI, "kif": MINISHOGI, "csa": MINISHOGI, "ggf": ("othello(size=4)", "othello")}
+
 #: Files as other programs write them.
 FOREIGN = {
     "sgf": (
@@ -41,6 +44,10 @@ FOREIGN = {
     ),
     "kif": (
         "手合割：5五将棋\n先手：羽生\n手数----指手--\n   1 ３四銀(35)\n   2 ３二金(21)   ( 0:03/00:00:03)\n   3 投了\n",  # noqa: RUF001
+    ),
+    "csa": ("V2.2\nN+a\nN-b\nP1-HI-KA-GI-KI-OU\n+\n+2543KA,T3\n-3122GI\nT12\n+4321UM\n-1121OU\n+0033KI\n%TORYO\n",),
+    "ggf": (
+        "1 (;GM[Othello]PC[GGS]PB[a]PW[b]TI[5]TY[4]RE[-2.0:r]BO[4 -----O*--*O----- *]B[b1//1.5]W[a1/-2.1/0.3]B[A2];)",
     ),
     "pgn": ('[Game "tic_tac_toe"]\n[Seat0 "a"]\n[Seat1 "b"]\n[Scores "0 0"]\n[Ending "cap"]\n\n1. a1 b2 *\n',),
     "jsonl": ('{"game":"nim","agents":["a","b"],"scores":[0,0],"ending":"cap","moves":[0,1]}\n',),
@@ -115,7 +122,7 @@ def valid_files() -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = {name: [] for name in formats.FORMATS}
     with tempfile.TemporaryDirectory() as folder:
         for name in formats.FORMATS:
-            kinds = ("minishogi(max_plies=20)", "minishogi") if name in ("usi", "kif") else GAMES
+            kinds = ONLY.get(name, GAMES)
             for kind in kinds:
                 games = RandomGames(kind, seed=4)
                 records = [games.record(n, analyses=name != "pgn", most=8) for n in range(6)]

@@ -16,7 +16,9 @@ games_db = typer.Typer(no_args_is_help=True, help="List, count, import and expor
 Database = Annotated[Path, typer.Argument(metavar="DB", help="The database of games, such as games.db.")]
 FileFormat = Annotated[
     str | None,
-    typer.Option("--format", metavar="F", help="jsonl, sgf, pgn, usi or kif; by default from the file's name."),
+    typer.Option(
+        "--format", metavar="F", help="jsonl, sgf, pgn, ggf, usi, kif or csa; by default from the file's name."
+    ),
 ]
 
 #: Filters that every command on recorded games has.

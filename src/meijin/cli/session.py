@@ -88,7 +88,7 @@ class Session:
             Command("moves", "list the legal moves and mark them on the board", self.moves, unavailable=during),
             Command("history", "list the moves so far", self.history),
             Command("rules", "show the rules", self.rules),
-            Command("save", "write the game to a .jsonl, .sgf, .pgn, .usi or .kif file", self.save, "FILE"),
+            Command("save", "write the game to a .jsonl, .sgf, .pgn, .ggf, .usi, .kif or .csa file", self.save, "FILE"),
             Command("accept", "let the other side resign", self.accept, unavailable=yielding),
             Command("resign", "give up", self.resign, unavailable=during),
             Command("review", "show the mistakes that 20 seconds find", self.review, "[SECONDS]", unavailable=after),

@@ -1,4 +1,4 @@
-"""Files of games: JSON lines, SGF, PGN-like, and USI and KIF for minishogi.
+"""Files of games: JSON lines, SGF, PGN-like, GGF for Othello, and USI, KIF and CSA for minishogi.
 
     for record in read("games.sgf"): ...
     write(store.games(event="cup"), "cup.jsonl")
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from meijin.arena.formats import jsonl, kif, pgn, sgf, usi
+from meijin.arena.formats import csa, ggf, jsonl, kif, pgn, sgf, usi
 from meijin.arena.formats.common import FormatError, RecordFile, Steppers
 from meijin.arena.record import GameRecord
 from meijin.core.errors import BadParameter, MeijinError, suggest
@@ -33,8 +33,8 @@ class Format:
 
 
 FORMATS = {
-    name: Format(module.read, module.write, module.SUFFIXES)
-    for name, module in (("jsonl", jsonl), ("sgf", sgf), ("pgn", pgn), ("usi", usi), ("kif", kif))
+    module.__name__.rpartition(".")[2]: Format(module.read, module.write, module.SUFFIXES)
+    for module in (jsonl, sgf, pgn, ggf, usi, kif, csa)
 }
 
 

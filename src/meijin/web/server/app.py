@@ -116,7 +116,7 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "version": __version__,
         "tables": True,
         "links": True,
-        "records": ["jsonl", "sgf", "pgn", "usi", "kif"],
+        "records": ["jsonl", "sgf", "pgn", "ggf", "usi", "kif", "csa"],
         "pictures": ["svg", "png", "gif", "webp"] if find_spec("PIL") else ["svg"],
         "arena": full,
         "training": full and find_spec("torch") is not None,

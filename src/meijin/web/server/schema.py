@@ -192,7 +192,7 @@ class Subject(In):
 
 
 class RecordIn(Subject):
-    format: Literal["jsonl", "sgf", "pgn", "usi", "kif"]
+    format: Literal["jsonl", "sgf", "pgn", "ggf", "usi", "kif", "csa"]
     agents: Annotated[
         list[Name], Field(max_length=64, description="[seat]: who plays; by default as at the table.")
     ] = []
@@ -206,7 +206,7 @@ class RecordOut(Out):
 
 class ReadIn(In):
     text: Annotated[str, Field(min_length=1, max_length=900_000)]
-    format: Literal["jsonl", "sgf", "pgn", "usi", "kif"] | None = Field(
+    format: Literal["jsonl", "sgf", "pgn", "ggf", "usi", "kif", "csa"] | None = Field(
         None, description="By default what it looks like."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -93,12 +94,16 @@ def guess(text: str) -> str:
     head = text.lstrip("\ufeff \t\r\n")[:4000]
     if head.startswith("{"):
         return "jsonl"
+    if re.match(r"(?:\d+\s+)?\(;\s*GM\[Othello\]", head):
+        return "ggf"
     if head.startswith("("):
         return "sgf"
     if head.startswith("["):
         return "pgn"
     if "手合割" in head or "手数" in head or head.startswith("#"):
         return "kif"
+    if re.match(r"V\d|'|N[+-]|P[1-9I]|[+-]\d{4}[A-Z]", head):
+        return "csa"
     return "usi"
 
 
