@@ -2,9 +2,11 @@
 
     python benchmarks/vectorised.py connect_four go --rounds 5
 
-Ours: `States` on one thread, random legal moves, with the legal mask of every position after every step; a second
-figure has the planes of every position too. pgx: the same on the CPU, jitted, with automatic reset, at the batch size
-that suits it best; its step writes mask and observation. The two are measured in turns.
+Ours: `States`, random legal moves, with the legal mask of every position after every step; a second figure has the
+planes of every position too, and a third is `BatchEnv`, the Gymnasium environment, where that is installed. pgx: the same
+on the CPU, jitted, with automatic reset, at the batch size that suits it best; its step writes mask and observation. All
+are measured in turns. Each figure is in steps per second of the clock, with the processor seconds that one second took:
+XLA uses several threads, ours as many as `--threads` says. "ratio" is by the clock, "per core" by processor seconds.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -21,6 +25,7 @@ from common import human, machine, table
 
 from meijin import make
 from meijin.core.batch import States
+from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 
 PGX = {"connect_four": "connect_four", "othello": "othello", "2048": "2048", "tic_tac_toe": "tic_tac_toe",
@@ -28,22 +33,44 @@ PGX = {"connect_four": "connect_four", "othello": "othello", "2048": "2048", "ti
 BATCHES = (64, 256, 1024, 4096)
 
 
-def ours(game: Game, batch: int, planes: bool, seconds: float, threads: int) -> Callable[[], float]:
+Rate = Callable[[], tuple[float, float]]  # steps, and processor seconds, per second of the clock
+
+
+def measured(step: Callable[[], int], seconds: float) -> tuple[float, float]:
+    steps, began, spent = 0, time.perf_counter(), time.process_time()
+    while steps == 0 or time.perf_counter() - began < seconds:
+        steps += step()
+    wall = time.perf_counter() - began
+    return steps / wall, (time.process_time() - spent) / wall
+
+
+def ours(game: Game, batch: int, planes: bool, seconds: float, threads: int) -> Rate:
     states = States(game, batch, threads=threads)
 
-    def rate() -> float:
-        steps, began = 0, time.perf_counter()
-        while (spent := time.perf_counter() - began) < seconds:
+    def step() -> int:
+        for _ in range(16):
             states.step(states.sample())
             if planes:
                 _ = states.planes
-            steps += 1
-        return batch * steps / spent
+        return 16 * batch
 
-    return rate
+    return lambda: measured(step, seconds)
 
 
-def pgx(name: str, batch: int, seconds: float) -> Callable[[], float]:
+def environment(game: Game, batch: int, seconds: float, threads: int) -> Rate:
+    from meijin.interop.gymnasium import BatchEnv
+
+    env = BatchEnv(game, batch, threads=threads)
+
+    def step() -> int:
+        for _ in range(16):
+            env.step(env.sample())
+        return 16 * batch
+
+    return lambda: measured(step, seconds)
+
+
+def pgx(name: str, batch: int, seconds: float) -> Rate:
     import jax
     import jax.numpy as jnp
     import pgx as library
@@ -64,14 +91,11 @@ def pgx(name: str, batch: int, seconds: float) -> Callable[[], float]:
     key = jax.random.PRNGKey(0)
     state = [jax.block_until_ready(run(jax.jit(jax.vmap(env.init))(jax.random.split(key, batch)), key))]
 
-    def rate() -> float:
-        steps, began = 0, time.perf_counter()
-        while time.perf_counter() - began < seconds or steps == 0:
-            state[0] = jax.block_until_ready(run(state[0], jax.random.PRNGKey(steps)))
-            steps += 16
-        return batch * steps / (time.perf_counter() - began)
+    def once() -> int:
+        state[0] = jax.block_until_ready(run(state[0], jax.random.PRNGKey(int(time.perf_counter_ns()) & 0xFFFF)))
+        return 16 * batch
 
-    return rate
+    return lambda: measured(once, seconds)
 
 
 def main() -> None:
@@ -84,25 +108,46 @@ def main() -> None:
     rows = []
     for name in args.games:
         game = make(name)
-        rates = {"step": ours(game, 1024, False, args.seconds, args.threads)}
-        rates["planes"] = ours(game, 1024, True, args.seconds, args.threads)
-        try:
-            for batch in BATCHES if name in PGX else ():
-                rates[f"pgx {batch}"] = pgx(PGX[name], batch, args.seconds)
-        except ImportError:
-            pass
+        rates = {}
+        for batch in BATCHES:
+            rates[f"step {batch}"] = ours(game, batch, False, args.seconds, args.threads)
+            rates[f"planes {batch}"] = ours(game, batch, True, args.seconds, args.threads)
+            with suppress(MeijinError):
+                rates[f"env {batch}"] = environment(game, batch, args.seconds, args.threads)
+            if name in PGX:
+                with suppress(ImportError):
+                    rates[f"pgx {batch}"] = pgx(PGX[name], batch, args.seconds)
         for rate in rates.values():
             rate()  # compile and warm up
         seen = {key: [] for key in rates}
         for _ in range(args.rounds):
             for key, rate in rates.items():
                 seen[key].append(rate())
-        found = {key: statistics.median(values) for key, values in seen.items()}
-        theirs = max((value for key, value in found.items() if key.startswith("pgx")), default=None)
-        ratio = [f"{found[key] / theirs:.1f}x" if theirs else "-" for key in ("step", "planes")]
-        rows.append([name, human(found["step"]), human(found["planes"]), human(theirs) if theirs else "-", *ratio])
+        medians = {key: [statistics.median(part) for part in zip(*each, strict=True)] for key, each in seen.items()}
+        theirs = best(medians, "pgx")
+        for kind in ("step", "planes", "env"):
+            if (found := best(medians, kind)) is None:
+                continue
+            row = [name, kind, found.batch, human(found.rate), f"{found.cores:.2f}"]
+            if theirs is not None:
+                row += [theirs.batch, human(theirs.rate), f"{theirs.cores:.2f}", f"{found.rate / theirs.rate:.1f}x"]
+                row += [f"{found.rate / found.cores / (theirs.rate / theirs.cores):.1f}x"]
+            rows.append([*row, *["-"] * (10 - len(row))])
     print(machine())
-    print(table(["game", "steps/s", "with planes", "pgx, best batch", "ratio", "ratio with planes"], rows))
+    head = ["game", "ours", "batch", "steps/s", "cores", "pgx batch", "pgx steps/s", "cores", "ratio", "per core"]
+    print(table(head, rows))
+
+
+class Best(NamedTuple):
+    batch: str
+    rate: float
+    cores: float
+
+
+def best(medians: dict[str, list[float]], kind: str) -> Best | None:
+    """The batch size with the highest rate."""
+    found = [Best(key.split()[1], *pair) for key, pair in medians.items() if key.split()[0] == kind]
+    return max(found, key=lambda each: each.rate, default=None)
 
 
 if __name__ == "__main__":

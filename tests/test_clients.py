@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import xboard
 from meijin.agents.catalogue import build
 from meijin.arena.judges import PlayRules
 from meijin.arena.match import match
@@ -234,37 +235,26 @@ def test_cecp_engines_play_minishogi(engine: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("opponent", "variant"),
+    ("opponent", "variant", "agent"),
     [
-        ("fairy-stockfish", "-variant minishogi"),
-        ("sjaakii", "-variant shogi -boardWidth 5 -boardHeight 5 -holdingsSize 5"),
+        ("fairy-stockfish", "minishogi", "random"),
+        ("sjaakii", "5x5+5_shogi", "random"),
+        *(
+            pytest.param(opponent, variant, "alphabeta(depth=3)", marks=pytest.mark.soak)
+            for opponent, variant in (
+                ("fairy-stockfish", "minishogi"),  # it does not know the other name
+                ("sjaakii", "minishogi"),
+                ("sjaakii", "5x5+5_shogi"),
+            )
+        ),
     ],
 )
-def test_xboard_plays_a_match_with_our_engine(opponent: str, variant: str, tmp_path: Path) -> None:
-    xboard, theirs, xvfb = needs("xboard"), needs(opponent), needs("Xvfb")
-    ours = tmp_path / "engine"
-    ours.write_text(f"#!/bin/sh\nexec {MOCK} minishogi --protocol cecp --agent random\n")
-    ours.chmod(0o755)
-    display = f":{80 + os.getpid() % 100}"
-    with subprocess.Popen([xvfb, display, "-nolisten", "tcp"], stderr=subprocess.DEVNULL) as screen:
-        for _ in range(500):
-            if Path(f"/tmp/.X11-unix/X{display[1:]}").exists():
-                break
-            time.sleep(0.01)
-        try:
-            command = (
-                f"{xboard} -noGUI -fcp {ours} -scp {theirs} {variant} -mg 2 -depth 2 -tc 1 -inc 1 -matchPause 100 "
-                "-popupExitMessage false -sgf games.pgn"
-            )
-            subprocess.run(
-                command.split(), cwd=tmp_path, env={**os.environ, "DISPLAY": display, "HOME": str(tmp_path)},
-                timeout=60, check=False, capture_output=True,
-            )  # fmt: skip
-        finally:
-            screen.terminate()
-    text = (tmp_path / "games.pgn").read_text()
-    assert len(re.findall(r'\[Result "(?:0-1|1-0|1/2-1/2)"\]', text)) == 2, text
-    assert "illegal" not in text.lower() and "forfeit" not in text.lower(), text
+def test_xboard_plays_a_match_with_our_engine(opponent: str, variant: str, agent: str, tmp_path: Path) -> None:
+    pgn = xboard.play(needs("xboard"), needs("Xvfb"), needs(opponent), variant, agent, tmp_path)
+    results = xboard.replayed(pgn)
+    assert len(results) == 2 and "*" not in dict(results), pgn
+    assert all(ours in (said, "*") for said, ours in results), pgn
+    assert "illegal" not in pgn.lower() and "forfeit" not in pgn.lower(), pgn
 
 
 def test_agents_that_run_programs_are_not_for_strangers() -> None:
