@@ -3,10 +3,11 @@
     python benchmarks/vectorised.py connect_four go --rounds 5
 
 Ours: `States`, random legal moves, with the legal mask of every position after every step; a second figure has the
-planes of every position too, and a third is `BatchEnv`, the Gymnasium environment, where that is installed. pgx: the same
-on the CPU, jitted, with automatic reset, at the batch size that suits it best; its step writes mask and observation. All
-are measured in turns. Each figure is in steps per second of the clock, with the processor seconds that one second took:
-XLA uses several threads, ours as many as `--threads` says. "ratio" is by the clock, "per core" by processor seconds.
+planes of every position too, and a third is `BatchEnv`, the Gymnasium environment, where that is installed. pgx: the
+same on the CPU, jitted, with automatic reset, at the batch size that suits it best; its step writes mask and
+observation. All are measured in turns. Each figure is in steps per second of the clock, with the processor seconds that
+one second took: XLA uses several threads, ours as many as `--threads` says. "ratio" is by the clock, "per core" by
+processor seconds.
 """
 
 from __future__ import annotations

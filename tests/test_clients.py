@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ import xboard
 from meijin.agents.catalogue import build
 from meijin.arena.judges import PlayRules
 from meijin.arena.match import match
-from meijin.core.agent import Limit
+from meijin.core.agent import Analysis, Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.state import State
@@ -208,16 +209,39 @@ def test_fairy_stockfish_plays_minishogi_by_usi() -> None:
     assert found.standings[0].total.wins == 2 and not found.forfeits
 
 
-def test_an_endless_thought_of_an_engine_can_be_stopped() -> None:
-    needs("fairy-stockfish")
-    import math
-    import threading
+def watched(agent: str, game: str) -> list[Analysis]:
+    """Analyses of an endless thought, which is stopped after the second."""
+    state, found = State(make(game)), []
+    with build(agent, state.game) as made:
+        for analysis in made.watch(state, Limit(seconds=math.inf), 0.01):
+            found.append(analysis)
+            if len(found) == 2:
+                made.stop()
+    assert all(analysis.best in state.legal_moves for analysis in found)
+    return found
 
+
+@pytest.mark.parametrize("agent", ['usi("fairy-stockfish", variant="minishogi")', 'cecp("fairy-stockfish")'])
+def test_an_endless_thought_of_an_engine_is_shown_and_can_be_stopped(agent: str) -> None:
+    needs("fairy-stockfish")
+    found = watched(agent, "minishogi")
+    assert len(found) >= 3 and found[-1].depth >= found[0].depth and found[0].value is not None
+
+
+@pytest.mark.parametrize(("game", "protocol"), [("tic_tac_toe", "gtp"), ("tic_tac_toe", "ugi")])
+def test_our_engines_show_what_they_think(game: str, protocol: str) -> None:
+    found = watched(f'{protocol}("{MOCK} {game} --protocol {protocol} --agent mcts")', game)
+    assert len(found) >= 3 and found[-1].value is not None and len(found[-1].pv) > 1
+
+
+def test_an_engine_ponders_until_it_must_move() -> None:
+    needs("fairy-stockfish")
     state = State(make("minishogi"))
-    with build('usi("fairy-stockfish", variant="minishogi")', state.game) as agent:
-        threading.Timer(0.3, agent.stop).start()
-        analysis = agent.analyse(state, Limit(seconds=math.inf))
-        assert analysis.best in state.legal_moves
+    with build('usi("fairy-stockfish", variant="minishogi", nodes=100)', state.game) as agent:
+        state.play(agent.act(state))
+        agent.ponder(state)
+        state.play("2a3b")
+        assert agent.act(state) in state.legal_moves
 
 
 @pytest.mark.slow

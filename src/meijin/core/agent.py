@@ -16,7 +16,7 @@ import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import TracebackType
@@ -270,10 +270,13 @@ class Agent(ABC):
         begun, position = threading.Event(), state.copy()
 
         def run() -> None:
-            with self._thinking(position):
+            try:
+                with suppress(MeijinError), self._thinking(position):  # errors come again when it must move
+                    begun.set()
+                    for _ in self.think(position, Limit(seconds=math.inf), math.inf):
+                        pass
+            finally:
                 begun.set()
-                for _ in self.think(position, Limit(seconds=math.inf), math.inf):
-                    pass
 
         self._life.pondering = threading.Thread(target=run, name="meijin-ponder", daemon=True)
         self._life.pondering.start()

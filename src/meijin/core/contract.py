@@ -188,7 +188,7 @@ def _each(name: str, values: Any, kind: type, wanted: str) -> tuple[Any, ...]:
 def default_planes(game: Game) -> tuple[Function, int]:
     """One plane per piece, the mover's first and the other seats' in turn order, then one per seat: 1 for the mover."""
     count, seats, turn, cells = len(game.pieces) - 1, game.seats, game.turn, game.cells
-    table = np.zeros((seats, count + 1), np.int64)  # [mover, piece] -> plane
+    shown = np.zeros((seats, count), np.float32)  # [mover, plane] -> the piece that it shows
     for mover in range(seats):
 
         def key(value: int, mover: int = mover) -> tuple[int, int]:
@@ -196,7 +196,7 @@ def default_planes(game: Game) -> tuple[Function, int]:
             return (seats if owner is None else (owner - mover) % seats), value
 
         for plane, value in enumerate(sorted(range(1, count + 1), key=key)):
-            table[mover, value] = plane
+            shown[mover, plane] = value
 
     num_cells = len(game.board.cells)
 
@@ -205,13 +205,10 @@ def default_planes(game: Game) -> tuple[Function, int]:
         if mover < 0:
             mover = 0
         cells(s, out[count])  # the values, for a moment, in the plane after the pieces: no scratch memory on a GPU
-        for k in range(count):
+        for k in range(count):  # comparing all cells, and not only the occupied ones, runs on vector units
+            value = shown[mover, k]
             for i in range(num_cells):
-                out[k, i] = 0.0
-        for i in range(num_cells):
-            value = np.int64(out[count, i])
-            if value > 0:
-                out[table[mover, value], i] = 1.0
+                out[k, i] = np.float32(out[count, i] == value)
         for k in range(seats):
             mine = np.float32(k == mover)
             for i in range(num_cells):

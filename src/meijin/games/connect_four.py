@@ -128,10 +128,14 @@ def connect_four(
             out[1 - s.winner] = -1.0
 
     def cells(s: Any, out: Any) -> None:
-        for row in range(height):
-            for column in range(width):
+        for column in range(width):
+            first, second = s.stones[0, 0], s.stones[1, 0]  # of a board that fits in one word
+            for row in range(height):
                 bit = column * tall + row
-                value = 1 if holds(s, 0, bit) else 2 if holds(s, 1, bit) else 0
+                if wide:
+                    first, second = s.stones[0, bit >> 6], s.stones[1, bit >> 6]
+                shift = np.uint64(bit & 63)
+                value = np.int32((first >> shift) & one) + 2 * np.int32((second >> shift) & one)
                 out[(height - 1 - row) * width + column] = value
 
     def setup(s: Any, values: Any, mover: int) -> int:

@@ -17,6 +17,7 @@ from meijin.core.catalogue import game
 from meijin.core.errors import BadParameter
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.pieces import Piece
+from meijin.interop.clicks import clicks
 from meijin.interop.needed import needed
 
 KEPT = 20_000  # states of OpenSpiel
@@ -105,12 +106,15 @@ def openspiel(name: str = "tic_tac_toe") -> Game:
     grid = len(shape) == 3 and 1 < shape[1] <= 26 and 1 < shape[2] <= 26 and shape[0] <= len(LETTERS)
     rows, columns, planes = (shape[1], shape[2], shape[0]) if grid else (1, 1, 1)
 
+    def drawn(state: Any) -> Any:
+        """[cell] -> 1 + its first plane that is not empty, 0 if all are."""
+        if not grid or state.is_terminal() or state.is_chance_node():
+            return np.zeros(rows * columns, np.int64)
+        seen = np.array(state.observation_tensor(0)).reshape(planes, rows * columns) > 0
+        return np.where(seen.any(axis=0), 1 + seen.argmax(axis=0), 0)
+
     def cells(s: Any, out: Any) -> None:
-        out[:] = 0
-        state = at(s)
-        if grid and not state.is_terminal() and not state.is_chance_node():
-            seen = np.array(state.observation_tensor(0)).reshape(planes, rows * columns) > 0
-            out[:] = np.where(seen.any(axis=0), 1 + seen.argmax(axis=0), 0)
+        out[:] = drawn(at(s))
 
     fields = np.dtype([("history", "i4", (longest + 1,)), ("plies", "i4")])
     rules: dict[str, Any] = {
@@ -119,6 +123,7 @@ def openspiel(name: str = "tic_tac_toe") -> Game:
     if chance:
         rules["odds"] = odds
     names = _names([_written(theirs, action) for action in range(theirs.num_distinct_actions())])
+    paths = clicks(theirs, names, rows, columns, drawn) if grid else [None] * len(names)
     return Game(
         state=fields,
         board=square(rows, columns),
@@ -131,7 +136,8 @@ def openspiel(name: str = "tic_tac_toe") -> Game:
         num_outcomes=theirs.max_chance_outcomes() if chance else 0,
         longest=longest,
         score_range=(min(0.0, theirs.min_utility()), max(0.0, theirs.max_utility())),  # 0: before the first move
-        path=lambda _: None,
+        path=paths.__getitem__,
+        words=dict.fromkeys((step for path in paths for step in path or () if isinstance(step, str)), "pass"),
         move_name=names.__getitem__,
         outcome_path=lambda _: None,
         outcome_name=str,

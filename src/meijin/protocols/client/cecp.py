@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
 from meijin.core.agent import Analysis, Limit, MoveInfo
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
+from meijin.core.moves import Move
 from meijin.core.options import at_least
 from meijin.core.state import State
-from meijin.protocols.client.external import STARTUP, External, ranked
+from meijin.protocols.client.external import STARTUP, Due, External, ranked
 from meijin.protocols.client.process import EngineError, Process
 from meijin.protocols.notation import fen, usi_move, xboard_move
 from meijin.protocols.scores import from_centipawns, valued
 
+LONG = 86_400  # seconds, where there is no limit
 OLD = 2.0  # seconds after which an engine without "feature done" counts as ready, by the protocol
 
-_POST = re.compile(r"\s*(\d{1,4})[.+]?\s+([+-]?\d{1,9})\s+(\d{1,12})\s+(\d{1,15})\s+(.*)")
+#: Depth, score, time, nodes, sometimes more numbers, and the line.
+_POST = re.compile(r"\s*(\d{1,4})[.+]?\s+([+-]?\d{1,9})\s+(\d{1,12})\s+(\d{1,15})(?:\s+\d{1,15}){0,4}\s+(.*)")
 
 
 class Cecp(External):
@@ -65,40 +69,34 @@ class Cecp(External):
             raise self.failed(f"does not know the variant '{self.variant}'")
         process.send("easy", "post")
 
-    def ask(self, process: Process, state: State, limit: Limit) -> Analysis:
+    def ask(self, process: Process, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         self._bring(process, state)
         if limit.seconds is not None:
-            process.send(f"st {max(1, round(limit.seconds))}")
+            process.send(f"st {max(1, round(min(limit.seconds, LONG)))}")
         if limit.depth is not None:
             process.send(f"sd {limit.depth}")
-        heard: list[tuple[int, int, int, str]] = []
-
-        def wanted(line: str) -> bool:
-            if post := _POST.match(line):
-                heard.append((int(post[1]), int(post[2]), int(post[4]), post[5]))
-            if line.startswith("Illegal move"):
-                raise self.failed(f"answered '{line[:80]}'")
-            return line.startswith(("move ", "resign", "1-0", "0-1", "1/2"))
-
+        post: re.Match[str] | None = None
+        due, said = Due(every), ""
         process.send("go")
-        said = process.until(wanted, self.patience(limit), "go", self.stopper(process, "?"))
+        for said in process.lines(self.patience(limit), "go", self.stopper(process, "?")):
+            if said.startswith("Illegal move"):
+                raise self.failed(f"answered '{said[:80]}'")
+            if said.startswith(("move ", "resign", "1-0", "0-1", "1/2")):
+                break
+            post = _POST.match(said) or post
+            if post is not None and due and (line := _line(state, post[5])):
+                yield _analysis(state, line[0], post)
         if not said.startswith("move "):
             raise EngineError(f"engine {process.name} ended the game: {said[:60]}")
         process.send("force")
         try:
-            name = usi_move(said.split()[1])
+            name = usi_move(said.removeprefix("move ").strip())
         except BadParameter:
             raise self.failed(f"answered '{said[:40]}', which is not a move") from None
         move = self.checked(state, name)
         assert self._sent is not None
         self._sent[1].append(int(move))
-        if not heard:
-            return Analysis(state.turn, ranked(state, move))
-        depth, score, nodes, line = heard[-1]
-        value = valued(state.game, from_centipawns(score), state.turn)
-        pv = _line(state, line) if _line(state, line)[:1] == (move,) else (move,)
-        moves = ranked(state, move, (MoveInfo(move, value=value, pv=pv),))
-        return Analysis(state.turn, moves, value, nodes=nodes, depth=depth)
+        yield _analysis(state, move, post)
 
     def _bring(self, process: Process, state: State) -> None:
         """Bring the engine to the position, in force mode."""
@@ -123,9 +121,21 @@ class Cecp(External):
         return line.split() == ["pong", number]
 
 
-def _line(state: State, text: str) -> tuple:  # type: ignore[type-arg]
+def _analysis(state: State, move: Move, post: re.Match[str] | None) -> Analysis:
+    """The move, and what the engine's latest line about its thinking says."""
+    if post is None:
+        return Analysis(state.turn, ranked(state, move))
+    depth, score, _, nodes, text = post.groups()
+    value = valued(state.game, from_centipawns(int(score)), state.turn)
+    line = _line(state, text)
+    moves = ranked(state, move, (MoveInfo(move, value=value, pv=line if line[:1] == (move,) else (move,)),))
+    return Analysis(state.turn, moves, value, nodes=int(nodes), depth=int(depth))
+
+
+def _line(state: State, text: str) -> tuple[Move, ...]:
     """The moves that begin a line, as far as they are written in coordinates and legal."""
-    state, moves = state.copy(), []
+    moves: list[Move] = []
+    state = state.copy()
     for word in text.split():
         with suppress(Exception):
             moves.append(state._resolve(usi_move(word)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
-from meijin.core.errors import IllegalMove
+from meijin.core.errors import BadParameter, IllegalMove
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import at_least
@@ -35,6 +36,8 @@ class External(Agent):
     def __init__(self, command: str, timeout: float = 60.0, memory_mb: int = 0):
         at_least("timeout", timeout, 0.01)
         at_least("memory_mb", memory_mb, 0, whole=True)
+        if memory_mb and os.name != "posix":
+            raise BadParameter(f"memory_mb={memory_mb}: memory can only be bounded on Linux and macOS; leave it out here")
         split(command)  # complain now about a program that is not there
         self.command, self.timeout, self.memory_mb = command, timeout, memory_mb
         self._process: Process | None = None
@@ -47,8 +50,8 @@ class External(Agent):
         """Shake hands and choose the game."""
 
     @abstractmethod
-    def ask(self, process: Process, state: State, limit: Limit) -> Analysis:
-        """The engine's answer about a position."""
+    def ask(self, process: Process, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        """What the engine says about a position, about every so many seconds; its answer last."""
 
     # ---- for protocols to use ----
 
@@ -98,16 +101,18 @@ class External(Agent):
     # ---- Agent ----
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
-        began = time.perf_counter()
+        began, found = time.perf_counter(), None
         try:
-            found = self.ask(self._started(state.game), state, limit)
+            for found in self.ask(self._started(state.game), state, limit, every):
+                yield replace(found, seconds=found.seconds or time.perf_counter() - began)
         except _Stopped:
             self._drop()
-            found = Analysis(state.turn, tuple(map(MoveInfo, state.legal_moves)), note="stopped before it answered")
+            if found is None:
+                moves = tuple(map(MoveInfo, state.legal_moves))
+                yield Analysis(state.turn, moves, note="stopped before it answered")
         except BaseException:
             self._drop()
             raise
-        yield replace(found, seconds=found.seconds or time.perf_counter() - began)
 
     def _started(self, game: Game) -> Process:
         if self._process is not None and (not self._process.alive or self._game is not game):
@@ -137,6 +142,19 @@ class External(Agent):
         process = self.__dict__.get("_process")
         if process is not None:
             process.close()
+
+
+class Due:
+    """Says when the next analysis of a stream is due."""
+
+    def __init__(self, every: float):
+        self.every, self.next = every, time.monotonic() + every
+
+    def __bool__(self) -> bool:
+        if time.monotonic() < self.next:
+            return False
+        self.next = time.monotonic() + self.every
+        return True
 
 
 def ranked(state: State, best: Move, infos: tuple[MoveInfo, ...] = ()) -> tuple[MoveInfo, ...]:

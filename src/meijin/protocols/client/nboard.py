@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from meijin.core.agent import Analysis, Limit, MoveInfo
 from meijin.core.game import Game
@@ -32,7 +33,7 @@ class NBoard(External):
         process.send("nboard 2", "ping 1")
         process.until(lambda line: line.split() == ["pong", "1"], STARTUP, "ping")
 
-    def ask(self, process: Process, state: State, limit: Limit) -> Analysis:
+    def ask(self, process: Process, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         if limit.depth is not None:
             process.send(f"set depth {limit.depth}")
         process.send(f"set game {write_ggf(state)}", "ping 2")
@@ -47,4 +48,4 @@ class NBoard(External):
         value = None
         if found and found[2]:
             value = valued(state.game, max(-1.0, min(1.0, float(found[2]) / 64)), state.turn)
-        return Analysis(state.turn, ranked(state, move, (MoveInfo(move, value=value),)), value)
+        yield Analysis(state.turn, ranked(state, move, (MoveInfo(move, value=value),)), value)

@@ -48,7 +48,7 @@ class Pipe(External):
 
     def greet(self, process: Process, game: Game) -> None: ...
 
-    def ask(self, process: Process, state: State, limit: Limit) -> Analysis:
+    def ask(self, process: Process, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         values = {
             "game": str(state.game),
             "position": state.position if "position" in self._fields else "",
@@ -60,4 +60,4 @@ class Pipe(External):
         line = re.sub(r"\{(\w+)\}", lambda found: values[found[1]], self.template)
         process.send(line)
         said = process.until(lambda line: bool(line.strip()), self.timeout, "a position", self.stopper(process, None))
-        return Analysis(state.turn, ranked(state, self.checked(state, said.split()[0])))
+        yield Analysis(state.turn, ranked(state, self.checked(state, said.split()[0])))

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from meijin.core.errors import BadParameter, MeijinError
@@ -31,11 +31,12 @@ class EngineError(MeijinError):
 def split(command: str) -> list[str]:
     """The program, found, and its arguments. No shell reads them: $, *, | and > mean nothing."""
     try:
-        words = shlex.split(command)
+        words = shlex.split(command, posix=os.name == "posix")  # Windows has backslashes in paths
     except ValueError as error:
         raise BadParameter(f"command '{command}': {error}") from None
     if not words:
         raise BadParameter("command: name a program, as in 'gnugo --mode gtp'")
+    words = [word.strip('"') for word in words] if os.name != "posix" else words
     found = shutil.which(words[0]) or shutil.which(words[0], path=GAMES)
     if found is None:
         raise BadParameter(f"there is no program '{words[0]}'; install it, or give its path")
@@ -122,13 +123,17 @@ class Process:
         self, wanted: Callable[[str], bool], seconds: float, what: str, poll: Callable[[], None] | None = None
     ) -> str:
         """Read until a line that is wanted; an error after so many seconds. `poll` is called often meanwhile."""
+        return next(line for line in self.lines(seconds, what, poll) if wanted(line))
+
+    def lines(self, seconds: float, what: str, poll: Callable[[], None] | None = None) -> Iterator[str]:
+        """Every line of the next seconds; then an error, because what was wanted was not among them."""
         deadline = time.monotonic() + seconds
         while (now := time.monotonic()) < deadline:
             if poll is not None:
                 poll()
             line = self.line(min(deadline, now + 0.01) if poll is not None else deadline)
-            if line is not None and wanted(line):
-                return line
+            if line is not None:
+                yield line
         raise self.failure(f"gave no answer to {what} within {seconds:g} s")
 
     def failure(self, problem: str) -> EngineError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from meijin.core.agent import Analysis, Limit, MoveInfo
@@ -12,7 +13,7 @@ from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import at_least
 from meijin.core.state import State
-from meijin.protocols.client.external import STARTUP, External, ranked
+from meijin.protocols.client.external import STARTUP, Due, External, ranked
 from meijin.protocols.client.process import EngineError, Process
 from meijin.protocols.scores import from_centipawns, valued
 
@@ -30,6 +31,7 @@ class Ugi(External):
 
     measures = ("seconds", "nodes", "depth")
     word, setup = "ugi", "fen"
+    ponders = True  # such engines keep what they found
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class Ugi(External):
         process.until(lambda line: line.strip() == "readyok", self.timeout + STARTUP, "isready")
         process.send(f"{self.word}newgame")
 
-    def ask(self, process: Process, state: State, limit: Limit) -> Analysis:
+    def ask(self, process: Process, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         where = "startpos" if self.is_start(state) else f"{self.setup} {self.begun(state).position}"
         moves = " ".join(move.name for move in state.history)
         process.send(f"position {where}" + (f" moves {moves}" if moves else ""))
@@ -72,17 +74,17 @@ class Ugi(External):
             if (value := getattr(limit, name)) is not None:
                 words += [name, str(value)]
         process.send(" ".join(words if len(words) > 1 else ["go", "movetime", "1000"]))
-        heard = _Heard(state)
-
-        def wanted(line: str) -> bool:
-            heard.take(line)
-            return line.startswith("bestmove")
-
-        said = process.until(wanted, self.patience(limit), "go", self.stopper(process, "stop")).split()
-        best = said[1] if len(said) > 1 else ""
+        heard, due, said = _Heard(state), Due(every), ""
+        for said in process.lines(self.patience(limit), "go", self.stopper(process, "stop")):
+            if said.startswith("bestmove"):
+                break
+            heard.take(said)
+            if heard.lines and due:
+                yield heard.analysis()
+        best = [*said.split(), ""][1]
         if best in ("resign", "win", "none", "(none)", "0000", ""):
             raise EngineError(f"engine {process.name} {'resigned' if best == 'resign' else f'has no move ({best})'}")
-        return heard.analysis(self.checked(state, best))
+        yield heard.analysis(self.checked(state, best))
 
 
 class Usi(Ugi):
@@ -150,9 +152,10 @@ class _Heard:
                 break
         return tuple(moves)
 
-    def analysis(self, best: Move) -> Analysis:
+    def analysis(self, best: Move | None = None) -> Analysis:
+        """What is known; until the engine has answered, its first line is the best."""
         infos = tuple(self.lines[k] for k in sorted(self.lines))
-        moves = ranked(self.state, best, infos)
+        moves = ranked(self.state, infos[0].move if best is None else best, infos)
         return Analysis(
             self.state.turn, moves, moves[0].value, moves[0].proven,
             nodes=self.nodes, depth=self.depth, seconds=self.seconds,

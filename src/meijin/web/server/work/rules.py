@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import math
 import random
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 4096
 MOST_MOVES = 200_000
+MOST_BYTES = 256 << 10  # of one position
 FREE = 64  # a whole number without declared bounds may be as large as this, or four times its default
 MOST_LOOKS = 2000  # positions of one answer
 KEPT_BYTES = 256 << 20  # of positions that are kept to be continued
@@ -39,6 +41,9 @@ KEPT_BYTES = 256 << 20  # of positions that are kept to be continued
 
 def check_parameters(entry: Entry[Game], bound: inspect.BoundArguments) -> None:
     """Parameters are bounded, whoever wrote the game; `games.check` of every worker."""
+    if entry.name == "openspiel":  # its only parameter is an expression of its own
+        for number in re.findall(r"\d+", str(bound.arguments.get("name", ""))):
+            _bounded("openspiel: a number in the name", int(number[:20]), None)
     known = {each.name: each for each in parameters(inspect.unwrap(entry.factory))}
     for name, value in bound.arguments.items():
         each = known.get(name)
@@ -49,7 +54,8 @@ def check_parameters(entry: Entry[Game], bound: inspect.BoundArguments) -> None:
 def game_of(expression: str) -> Game:
     """The game of a client's expression."""
     made = make(expression)
-    if len(made.board.cells) > MOST_CELLS or made.num_moves > MOST_MOVES or made.num_outcomes > MOST_MOVES:
+    large = made.num_moves > MOST_MOVES or made.num_outcomes > MOST_MOVES or made.dtype.itemsize > MOST_BYTES
+    if large or len(made.board.cells) > MOST_CELLS:
         raise BadParameter(f"{made} is too large for a web page; choose smaller parameters")
     return made
 
