@@ -128,6 +128,18 @@ def test_memory_can_be_bounded() -> None:
         process.until(lambda line: line == "got it", 10, "start")
 
 
+def test_systems_that_cannot_bound_memory_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.protocols.client.external.POSIX", False)
+    with pytest.raises(BadParameter, match="memory can only be bounded on Linux and macOS"):
+        build(f'gtp("{sys.executable}", memory_mb=100)')
+
+
+def test_windows_paths_keep_their_backslashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.protocols.client.process.POSIX", False)
+    monkeypatch.setattr("shutil.which", lambda name, path=None: name)
+    assert split('"C:\\Go Engines\\gnugo.exe" --mode gtp') == ["C:\\Go Engines\\gnugo.exe", "--mode", "gtp"]
+
+
 def test_no_shell_reads_a_command(tmp_path: Path) -> None:
     assert split("echo $HOME '*' ; rm")[1:] == ["$HOME", "*", ";", "rm"]
     with pytest.raises(BadParameter, match="there is no program 'no-such-engine'"):

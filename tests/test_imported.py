@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from meijin.arena.match import match
-from meijin.core.catalogue import game_names, make
+from meijin.core.catalogue import game_names, games, make
 from meijin.core.check import check_game
 from meijin.core.errors import BadParameter
+from meijin.core.expression import parse
+from meijin.core.state import State
+from meijin.web.server.work.rules import check_parameters
 
 pytest.importorskip("pyspiel")
 
@@ -25,6 +28,28 @@ def test_imported_games_keep_the_laws_and_are_played(name: str) -> None:
     assert check_game(game, games=1)
     found = match(game, ["mcts(simulations=5)", "random"][: game.seats], 1)
     assert found.games == 1 and not found.forfeits
+
+
+def test_cells_are_clicked_where_openspiels_moves_can_be_understood() -> None:
+    def paths(name: str, line: str) -> list[object]:
+        """The clicks that make the moves of a line."""
+        game = make(f'openspiel("{name}")')
+        return [game.paths[int(move)] for move in State(game).play_line(line.split()).history]
+
+    assert paths("tic_tac_toe", "4 0") == [(4,), (0,)]
+    assert paths("connect_four", "3") == [(frozenset(range(3, 42, 7)),)]
+    first = make('openspiel("breakthrough(rows=4,columns=4)")')
+    state = State(first)
+    path = first.paths[int(state.legal_moves[0])]
+    assert path is not None and state.cells[path[0]] and path[1] - path[0] in (3, 4, 5)
+    assert make('openspiel("pentago")').paths[0] is None  # two clicks and a turn: beyond what is tried
+
+
+def test_pages_cannot_ask_for_huge_imported_games() -> None:
+    entry = games.get("openspiel")
+    check_parameters(entry, entry.bind(parse('openspiel("go(board_size=19)")')))
+    with pytest.raises(BadParameter, match="choose a whole number from -64 to 64"):
+        check_parameters(entry, entry.bind(parse('openspiel("go(board_size=5000)")')))
 
 
 def test_workers_know_imported_games() -> None:

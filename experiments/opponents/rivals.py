@@ -1,7 +1,7 @@
 """Players of other libraries as agents, for the tournaments beside this file: `load = ["rivals.py"]`.
 
-    bitbully                          plays Connect Four perfectly (pip install bitbully)
-    openspiel_mcts(simulations=1000)  OpenSpiel's own tree search, in games whose moves both number alike
+bitbully                          plays Connect Four perfectly (pip install bitbully)
+openspiel_mcts(simulations=1000)  OpenSpiel's own tree search, in games whose moves both number alike
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def openspiel(name: str = "tic_tac_toe") -> Game:
     if chance:
         rules["odds"] = odds
     names = _names([_written(theirs, action) for action in range(theirs.num_distinct_actions())])
-    paths = clicks(theirs, names, rows, columns, drawn) if grid else [None] * len(names)
+    paths = clicks(theirs, rows, columns, drawn) if grid else [None] * len(names)
     return Game(
         state=fields,
         board=square(rows, columns),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.options import at_least
 from meijin.core.state import State
-from meijin.protocols.client.process import EngineError, Process, split
+from meijin.protocols.client.process import POSIX, EngineError, Process, split
 
 STARTUP = 10.0  # seconds for the handshake
 LATE = 5.0  # seconds beyond its limit that an engine may take
@@ -36,8 +35,10 @@ class External(Agent):
     def __init__(self, command: str, timeout: float = 60.0, memory_mb: int = 0):
         at_least("timeout", timeout, 0.01)
         at_least("memory_mb", memory_mb, 0, whole=True)
-        if memory_mb and os.name != "posix":
-            raise BadParameter(f"memory_mb={memory_mb}: memory can only be bounded on Linux and macOS; leave it out here")
+        if memory_mb and not POSIX:
+            raise BadParameter(
+                f"memory_mb={memory_mb}: memory can only be bounded on Linux and macOS; leave it out here"
+            )
         split(command)  # complain now about a program that is not there
         self.command, self.timeout, self.memory_mb = command, timeout, memory_mb
         self._process: Process | None = None

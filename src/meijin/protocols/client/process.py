@@ -17,6 +17,7 @@ from pathlib import Path
 
 from meijin.core.errors import BadParameter, MeijinError
 
+POSIX = os.name == "posix"  # elsewhere an engine that its owner leaves behind, or its children, may live on
 GAMES = "/usr/games:/usr/local/games"  # where Debian puts engines, often not on the path
 MOST_LINES = 2000  # that wait to be read; an engine that writes more is held up
 LONGEST = 1 << 20  # bytes of a line
@@ -31,12 +32,12 @@ class EngineError(MeijinError):
 def split(command: str) -> list[str]:
     """The program, found, and its arguments. No shell reads them: $, *, | and > mean nothing."""
     try:
-        words = shlex.split(command, posix=os.name == "posix")  # Windows has backslashes in paths
+        words = shlex.split(command, posix=POSIX)  # Windows has backslashes in paths
     except ValueError as error:
         raise BadParameter(f"command '{command}': {error}") from None
     if not words:
         raise BadParameter("command: name a program, as in 'gnugo --mode gtp'")
-    words = [word.strip('"') for word in words] if os.name != "posix" else words
+    words = [word.strip('"') for word in words] if not POSIX else words
     found = shutil.which(words[0]) or shutil.which(words[0], path=GAMES)
     if found is None:
         raise BadParameter(f"there is no program '{words[0]}'; install it, or give its path")
@@ -51,7 +52,7 @@ class Process:
         self.name = Path(words[0]).name
         self._lifeline: int | None = None
         theirs, options = None, {}
-        if os.name == "posix":
+        if POSIX:
             theirs, self._lifeline = os.pipe()
             words = [sys.executable, "-I", "-S", str(GUARD), str(theirs), str(memory_mb), *words]
             options = {"pass_fds": (theirs,), "start_new_session": True}
