@@ -221,6 +221,24 @@ def test_fairy_stockfish_plays_minishogi_by_usi() -> None:
     assert found.standings[0].total.wins == 2 and not found.forfeits
 
 
+def test_fairy_stockfish_follows_a_game_into_repetition() -> None:
+    """Its analyses go on until our rules end the game: at the fourth repetition the first player loses."""
+    needs("fairy-stockfish")
+    state = State(make("minishogi"))
+    with build('usi("fairy-stockfish", variant="minishogi", nodes=100)', state.game) as agent:
+        while not state.is_over:
+            assert agent.act(state) in state.legal_moves
+            state.play(("4e4d", "2a2b", "4d4e", "2b2a")[len(state.history) % 4])
+    assert len(state.history) == 12 and state.scores == (-1.0, 1.0)
+
+
+def test_an_engine_that_is_too_slow_loses_on_time() -> None:
+    slow = f'usi("{MOCK} minishogi --protocol usi --agent mcts(seconds=60)", timeout=0.2)'
+    found = match("minishogi", [slow, "random"], 1)
+    assert found.standings[0].forfeits == 1
+    assert all("gave no answer to" in reason for reason in found.forfeits)
+
+
 def watched(agent: str, game: str) -> list[Analysis]:
     """Analyses of an endless thought, which is stopped after the second."""
     state, found = State(make(game)), []
