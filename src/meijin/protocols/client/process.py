@@ -45,7 +45,7 @@ def split(command: str) -> list[str]:
 
 
 class Process:
-    """A running engine. `ask` sends a line and reads until one that is wanted."""
+    """A running engine. `send` writes lines; `until` and `lines` read them."""
 
     def __init__(self, command: str, memory_mb: int = 0):
         words = split(command)
