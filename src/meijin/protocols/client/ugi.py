@@ -17,6 +17,8 @@ from meijin.protocols.client.external import STARTUP, Due, External, ranked
 from meijin.protocols.client.process import EngineError, Process
 from meijin.protocols.scores import from_centipawns, valued
 
+MOST = 20_000  # characters of a line of information that are read
+
 
 def listed(options: str | tuple[str, ...]) -> tuple[str, ...]:
     """Options as NAME=VALUE; a single one may be given without parentheses."""
@@ -123,7 +125,7 @@ class _Heard:
     def take(self, line: str) -> None:
         if not line.startswith("info ") or " string " in line:
             return
-        words = line.split()
+        words = line[:MOST].split()
         found = {a: b for a, b in pairwise(words) if re.fullmatch(r"\d{1,15}", b)}
         self.depth = max(self.depth, int(found.get("depth", 0)))
         self.nodes = max(self.nodes, int(found.get("nodes", 0)))
