@@ -17,6 +17,7 @@ from meijin.core.state import State
 Say = Callable[[str], None]  # writes a line, from any thread
 
 WARM_UP = 30.0  # seconds, at most
+LINGER = 30.0  # seconds that a thought has to end when the board has gone
 EVERY = 0.5  # seconds between lines of information
 LONGEST = 10_000  # characters of a line that is read
 MOST_SHOWN = 200  # characters of a command in a message
@@ -52,7 +53,7 @@ class Session(ABC):
     def close(self) -> None:
         """The input has ended."""
         if self.patient and not self._endless:
-            self.wait()
+            self.wait(LINGER)
         self.halt()
         self.agent.close()
 
@@ -125,11 +126,12 @@ class Session(ABC):
     def thinking(self) -> bool:
         return self._thinker is not None and self._thinker.is_alive()
 
-    def wait(self) -> None:
-        """Let the thought end by itself."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Let the thought end by itself, or go on after so many seconds."""
         if self._thinker is not None:
-            self._thinker.join()
-            self._thinker = None
+            self._thinker.join(seconds)
+            if not self._thinker.is_alive():
+                self._thinker = None
 
     def halt(self, drop: bool = True) -> None:
         """End the thought now; with `drop` its result is not used."""
