@@ -116,8 +116,8 @@ def board(rng: random.Random) -> tuple[str, str]:
         for line in lines(io.BytesIO(data)):
             if not session.handle(line):
                 break
-            if rng.random() < 0.5 and not session._endless:
-                session.wait()
+            if rng.random() < 0.5:
+                session.wait(0.05)
         session.close()
         for text in said:
             text.encode()
