@@ -116,6 +116,8 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         formats.write([good], path, "sfg")
     with pytest.raises(MeijinError, match="no file"):
         formats.read(tmp_path / "none.sgf")
+    with pytest.raises(MeijinError, match="File name too long"):
+        formats.read(tmp_path / f"{'x' * 5000}.sgf")
 
 
 # ---- other programs read them ----

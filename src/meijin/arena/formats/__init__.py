@@ -59,8 +59,11 @@ def no_file(path: Path) -> str:
 def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
     """The games of a file, one after the other, each replayed by its rules."""
     path = Path(path)
-    if not path.is_file():
-        raise MeijinError(no_file(path))
+    try:
+        if not path.is_file():
+            raise MeijinError(no_file(path))
+    except OSError as error:  # a name that the system does not accept
+        raise MeijinError(f"'{path}': {error.strerror}") from None
     return _with_file_name(format_of(path, format).read(RecordFile(path)), path)
 
 
