@@ -177,7 +177,7 @@ def test_hints_come_from_a_solver_where_there_is_one() -> None:
 
 def test_hints_come_from_a_search_where_there_is_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("meijin.cli.session.HINT", 0.05)
-    text = typed("2048", "hint", options=("--seed", "1"))
+    text = typed("2048(width=3)", "hint", options=("--seed", "1"))
     assert "mcts(seconds=0.05): " in text and "visits" in text
 
 

@@ -95,8 +95,9 @@ class Td(Agent):
         if not reasons:
             return f"{move} ends the game"
         (best, most), (worst, least) = (pick(reasons, key=lambda reason: reason[1]) for pick in (max, min))
-        said = f"for {move}: {best} ({most:+.3g})"
-        return said if best == worst else f"{said}; against it: {worst} ({least:+.3g})"
+        form = "+.2f" if state.game.bounded else "+,.0f"
+        said = f"for {move}: {best} ({most:{form}})"
+        return said if best == worst else f"{said}; against it: {worst} ({least:{form}})"
 
 
 class Sarsa(Td):

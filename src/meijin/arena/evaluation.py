@@ -150,7 +150,8 @@ def _named(agent: str | Agent) -> Iterator[str]:
     expression = f"evaluated-{id(agent):x}"
     agents.register(expression, lambda: given)
     try:
-        yield expression
+        with agent.lent():
+            yield expression
     finally:
         del agents._entries[expression]
         agent.name = name  # `build` renamed it

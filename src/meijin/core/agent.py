@@ -191,6 +191,7 @@ class _Life:
         self.stop_flag = np.zeros(1, np.int64)
         self.stopping = False
         self.closed = False
+        self.lent = False
         self.owner: int | None = None  # the thread that thinks
         self.pondering: threading.Thread | None = None
         self.fits: Game | None = None  # the latest game it was found to fit
@@ -303,13 +304,22 @@ class Agent(ABC):
     def close(self) -> None:
         """Stop, and free what the agent holds. It cannot think afterwards; closing again does nothing."""
         life = self._life
-        if life.closed:
+        if life.closed or life.lent:
             return
         self.stop()
         self._end_pondering()
         with life.lock:
             life.closed = True
             self.release()
+
+    @contextmanager
+    def lent(self) -> Iterator[Self]:
+        """Inside the block `close` does nothing: for callers that close what they use."""
+        self._life.lent = True
+        try:
+            yield self
+        finally:
+            self._life.lent = False
 
     def __enter__(self) -> Self:
         return self
