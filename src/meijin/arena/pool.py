@@ -158,11 +158,7 @@ class WorkerPool:
 
     def play(self, tasks: Iterable[Task], *, ordered: bool = False) -> Generator[GameRecord, None, None]:
         """Play tasks and yield their records as they finish, or in the order of the tasks."""
-        records = self._play(enumerate(tasks))
-        try:
-            yield from in_order(records) if ordered else (record for _, record in records)
-        finally:
-            records.close()
+        return yielded(self._play(enumerate(tasks)), ordered)
 
     def _play(self, source: Iterator[Numbered]) -> Generator[tuple[int, GameRecord], None, None]:
         waiting: deque[Numbered] = deque()  # games of dead workers, to be played first
@@ -347,8 +343,13 @@ class _WorkerProcess:
         self.process.close()
 
 
-def in_order(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
-    """Records in the order of their serial numbers."""
+def yielded(records: Generator[tuple[int, GameRecord], None, None], ordered: bool) -> Generator[GameRecord, None, None]:
+    """Records as they come, or in the order of their serial numbers; whoever stops early also stops their source."""
+    with contextlib.closing(records):
+        yield from _in_order(records) if ordered else (record for _, record in records)
+
+
+def _in_order(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]:
     early: dict[int, GameRecord] = {}
     turn = 0
     for serial, record in records:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from meijin.arena.judges import PlayRules
-from meijin.arena.pool import LOOK, MAX_AT_ONCE, Numbered, WorkerPool, in_order
+from meijin.arena.pool import LOOK, MAX_AT_ONCE, Numbered, WorkerPool, yielded
 from meijin.arena.record import GameRecord, Task
 from meijin.cluster import luggage
 from meijin.cluster.connection import Cluster, Node, Warn
@@ -82,11 +82,7 @@ class RayPool:
 
     def play(self, tasks: Iterable[Task], *, ordered: bool = False) -> Generator[GameRecord, None, None]:
         """Play tasks and yield their records as they finish, or in the order of the tasks."""
-        records = self._play(enumerate(tasks))
-        try:
-            yield from in_order(records) if ordered else (record for _, record in records)
-        finally:
-            records.close()
+        return yielded(self._play(enumerate(tasks)), ordered)
 
     def _play(self, source: Iterator[Numbered]) -> Generator[tuple[int, GameRecord], None, None]:
         again: deque[Numbered] = deque()  # games of dead actors, to be played first
