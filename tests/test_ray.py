@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -170,34 +171,47 @@ def contents(records: Any) -> list[Any]:
 
 
 def test_games_of_a_dead_actor_are_played_again_with_the_same_records(nodes: Any, tmp_path: Path) -> None:
-    file = tmp_path / "slow.py"
+    """One of the agents says when it thinks, and waits until an actor is dead."""
+    file, thinks, dead = (tmp_path / name for name in ("waits.py", "thinks", "dead"))
     file.write_text(
-        "from meijin import Agent\n"
+        "import os, time\n"
+        "from meijin import Agent, Analysis, MoveInfo\n"
         "from meijin.agents.catalogue import agents\n\n\n"
         "@agents.register('last_move')\n"
         "class Last(Agent):\n"
-        "    def act(self, state, limit=None):\n"
-        "        return int(state.legal_moves[-1])\n"
+        "    def think(self, state, limit, every):\n"
+        f"        open({str(thinks)!r}, 'w').close()\n"
+        f"        while not os.path.exists({str(dead)!r}):\n"
+        "            time.sleep(0.01)\n"
+        "        yield Analysis(state.turn, tuple(MoveInfo(move) for move in reversed(state.legal_moves)))\n"
     )
     from meijin.agents.catalogue import agents
     from meijin.core.catalogue import games
     from meijin.core.registry import load_file
 
+    def kill() -> None:
+        while not thinks.exists():
+            time.sleep(0.01)
+        os.kill(processes[pool.crew.busy[0].number], signal.SIGKILL)
+        dead.touch()
+
     before = dict(agents._entries)
     load_file(file, games, agents)
     try:
         tasks = list(match_tasks(make(GAME), ["last_move", "mcts(simulations=20)"], 60, seed=5))
+        dead.touch()
         alone = contents(play_tasks(tasks, game=make(GAME)))
+        thinks.unlink()
+        dead.unlink()
         said: list[str] = []
         with RayPool("", PlayRules(), warn=said.append) as pool:
             processes = {member.number: pid(member.actor) for member in pool.crew.members}
             file.unlink()  # it has travelled by now; no node looks for it here
-            found = []
-            for record in pool.play(tasks):
-                found.append(record)
-                if len(found) == 5:
-                    os.kill(processes[pool.crew.busy[0].number], signal.SIGKILL)
-        assert contents(found) == alone
+            killer = threading.Thread(target=kill)
+            killer.start()
+            found = contents(pool.play(tasks))
+            killer.join()
+        assert found == alone and all(ending == "rules" for *_, ending in found)
         assert said and all(text.startswith("worker ") for text in said)
     finally:
         agents._entries = before
