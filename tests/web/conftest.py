@@ -14,12 +14,21 @@ from typing import Any
 import pytest
 from hands import CHOMP, Visitor
 
+from meijin.agents.catalogue import agents
+from meijin.core.catalogue import games
+from meijin.core.registry import load_file
 from serving import Server, serving
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 
 CHROMIUM = os.environ.get("MEIJIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _example() -> None:
+    """The example is in the catalogue, even if a test of another file has put that back."""
+    load_file(CHOMP, games, agents)
 
 
 @pytest.fixture(scope="session")

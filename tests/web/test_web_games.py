@@ -26,11 +26,6 @@ NEARLY_OVER = {
 }  # one pair is left to merge; random games are long
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _example() -> None:
-    load_file(CHOMP, games, agents)  # again, should another test have put the catalogue back
-
-
 def short_game(name: str) -> list[int]:
     """A short random game, chance outcomes included."""
     best: list[int] | None = None
