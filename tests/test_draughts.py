@@ -21,6 +21,12 @@ def draughts() -> Game:
     return games.make(entry.name)
 
 
+def test_fields_are_aligned_as_gpus_need_them() -> None:
+    record: Any = draughts().dtype
+    assert all(record.fields[name][1] % record[name].alignment == 0 for name in record.names)
+    assert record.itemsize % 8 == 0
+
+
 def turns(state: State, depth: int) -> int:
     """Sequences of whole turns: several jumps of one piece are one turn."""
     if depth == 0 or state.is_over:

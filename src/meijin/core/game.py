@@ -92,16 +92,7 @@ class Game:
         for name in CONTRACT:
             setattr(self, name, self.rules.get(name))
         check_declarations(self)
-        fields: Any = np.dtype(self.state)
-        # Whole 64-bit words, so that a search can hash a record quickly.
-        layout = {
-            "names": list(fields.names),
-            "formats": [fields[name] for name in fields.names],
-            "offsets": [fields.fields[name][1] for name in fields.names],
-            "itemsize": -(-fields.itemsize // 8) * 8,
-        }
-        words = np.dtype(layout, align=fields.isalignedstruct)  # type: ignore[call-overload]
-        self.dtype: np.dtype[Any] = np.dtype((np.record, words))
+        self.dtype = _in_words(np.dtype(self.state))
         if self.branching is None:
             self.branching = max(self.num_moves, self.num_outcomes)
         if self.planes is None:
@@ -310,3 +301,18 @@ class Game:
 
 
 __all__ = ["CHANCE", "OVER", "Game", "Symmetry"]
+
+
+def _in_words(fields: Any) -> np.dtype[Any]:
+    """The record with every field aligned, which GPUs need, and of whole 64-bit words, which are quickly hashed."""
+    formats = {name: fields[name] for name in fields.names}
+    if any(fields.fields[name][1] % kind.alignment for name, kind in formats.items()):
+        fields = np.dtype({"names": list(formats), "formats": list(formats.values())}, align=True)
+    layout = {
+        "names": list(formats),
+        "formats": list(formats.values()),
+        "offsets": [fields.fields[name][1] for name in formats],
+        "itemsize": -(-fields.itemsize // 8) * 8,
+    }
+    words = np.dtype(layout, align=fields.isalignedstruct)  # type: ignore[call-overload]
+    return np.dtype((np.record, words))
