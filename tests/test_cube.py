@@ -205,6 +205,24 @@ def test_twists_are_equally_likely_but_not_of_the_same_face_again(size: int, met
 
 
 @pytest.mark.usefixtures("interpreted")
+def test_a_scramble_of_any_length_is_as_likely() -> None:
+    s, reached = State(make("cube", twists=4, spread=True)), 1.0
+    assert "stop" not in [o.name for o in s.odds]
+    for turn in ("R", "U", "R"):
+        s.play(turn)
+        odds = {o.name: p for o, p in s.odds.items()}
+        assert math.isclose(sum(odds.values()), 1) and math.isclose(reached * odds["stop"], 1 / 4)
+        reached *= 1 - odds["stop"]
+        stopped = s.copy().play("stop")
+        assert stopped.turn == 0 and stopped.cells == s.cells
+    assert s.play("U").turn == 0
+    lengths = [len(State(s.game).roll(stream(seed)).history) for seed in range(400)]
+    # Scrambles of 1 to 4 turns: with "stop", one word more than turns but for the longest. Fails once in 10^6 at most.
+    counts = [lengths.count(2), lengths.count(3), lengths.count(4)]
+    assert sum(counts) == 400 and all(count > 50 for count in counts[:2]) and counts[2] > 140
+
+
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("size", [2, 3])
 def test_undoing_the_scramble_solves(size: int) -> None:
     opposite = {"": "'", "'": "", "2": "2"}
@@ -251,7 +269,11 @@ def test_parameters_are_checked(change: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["cube", pytest.param('cube(size=3, metric="quarter", twists=2, max_moves=3)', marks=pytest.mark.soak)],
+    [
+        "cube",
+        "cube(spread=True, twists=3, max_moves=3)",
+        pytest.param('cube(size=3, metric="quarter", twists=2, max_moves=3)', marks=pytest.mark.soak),
+    ],
 )
 def test_every_law_of_a_game_holds(expression: str) -> None:
     check_game(make(expression), games=5)

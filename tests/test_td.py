@@ -280,6 +280,18 @@ def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
     assert opening.note.startswith(f"for {opening.moves[0].move}: a3 b3 c3 a2 ")  # its only tuple is the board
 
 
+def test_a_game_that_only_begins_otherwise_is_played_too(tmp_path: Path) -> None:
+    net = drawn(make("cube(twists=13, spread=True)"), 0).save(tmp_path / "net.safetensors")
+    assert build(f'td("{net}")', make("cube(twists=2)")).unfit(make("cube(twists=3, max_moves=5)")) is None
+    with pytest.raises(BadParameter, match="trained for cube"):
+        build(f'td("{net}")', make("cube(size=3)"))
+
+
+def test_a_config_may_write_the_game_in_another_way(tmp_path: Path) -> None:
+    made = training.td(GAME, out=tmp_path / "run", config={"game": f"{GAME}(width=3)"})
+    assert made.config.game == GAME
+
+
 def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for method in ("td", "sarsa", "q"):

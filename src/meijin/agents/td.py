@@ -51,7 +51,7 @@ class Td(Agent):
 
     def unfit(self, game: Game) -> str | None:
         mine = self.network.game
-        return None if str(game) == str(mine) else f"the network was trained for {mine}"
+        return None if game.alike(mine) else f"the network was trained for {mine}"
 
     def value(self, state: State) -> Values:
         if state.turn < 0:

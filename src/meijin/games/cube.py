@@ -28,13 +28,15 @@ def cube(
     metric: Literal["half", "quarter"] = "half",
     twists: Annotated[int, Range(1, 1000)] = 10,
     max_moves: Annotated[int, Range(1, 1000)] = 20,
+    spread: bool = False,
 ) -> Game:
     """Turn the faces of a scrambled cube until every face has one colour.
 
     Goal: solve the cube within `max_moves` turns. Solving it scores 1, running out of turns 0.
 
-    Moves: chance first scrambles the solved cube with `twists` random turns, never of the same face twice in a row.
-    Then one player turns one face per move: clockwise, counter-clockwise or, with metric="half", half around.
+    Moves: chance first scrambles the solved cube with `twists` random turns, never of the same face twice in a row. With
+    `spread` it stops after 1 to `twists` turns, each number being as likely. Then one player turns one face per move:
+    clockwise, counter-clockwise or, with metric="half", half around.
 
     On the 2x2x2 only the faces U, R and F turn, so the corner d3-l3-b4 stays in place: turning D, L or B would be the
     same turn seen from another side. So every position has one form only, and there are exactly 3,674,160.
@@ -52,11 +54,13 @@ def cube(
     `metric`: "half" counts half turns as one move, "quarter" has quarter turns only.
     `twists`: turns of the scramble.
     `max_moves`: turns that the player has.
+    `spread`: whether scrambles are of any length up to `twists`, so that a learner meets easy cubes too.
     """
     kinds = 3 if metric == "half" else 2  # of turns per face
     faces = 3 if size == 2 else 6
     count = faces * kinds  # moves: face by face, in the order of SUFFIXES
     names = [face + suffix for face in FACES[:faces] for suffix in SUFFIXES[:kinds]]
+    outcomes = [*names, "stop"] if spread else names
     area = size * size
     stickers = 6 * area
     cycles = turns(size)[:faces]  # [face, cycle, place]: a quarter turn takes a sticker one place further
@@ -100,13 +104,19 @@ def cube(
             if twist // kinds != s.face:
                 moves[n] = twist
                 n += 1
+        stop = 1.0 / (s.twists + 1) if spread and s.face != NO_FACE else 0.0
         for i in range(n):
-            probs[i] = 1.0 / n
+            probs[i] = (1.0 - stop) / n
+        if stop > 0.0:
+            moves[n], probs[n] = count, stop
+            n += 1
         return n
 
     def sample(s: Any, rng: Any) -> int:
         if s.twists == 0 or s.face == NO_FACE:
             return below(rng, count)
+        if spread and below(rng, s.twists + 1) == 0:
+            return count
         twist = below(rng, count - kinds)
         return twist if twist < kinds * s.face else twist + kinds
 
@@ -118,7 +128,7 @@ def cube(
 
     def play(s: Any, move: int) -> None:
         face, far = move // kinds, QUARTERS[move % kinds]
-        for k in range(per_face):
+        for k in range(per_face if move < count else 0):
             a, b = s.stickers[cycles[face, k, 0]], s.stickers[cycles[face, k, 1]]
             c, d = s.stickers[cycles[face, k, 2]], s.stickers[cycles[face, k, 3]]
             s.stickers[cycles[face, k, far]] = a
@@ -126,7 +136,7 @@ def cube(
             s.stickers[cycles[face, k, far + 2 & 3]] = c
             s.stickers[cycles[face, k, far + 3 & 3]] = d
         if s.twists > 0:
-            s.twists -= 1
+            s.twists = s.twists - 1 if move < count else 0
             s.face = face if s.twists > 0 else NO_FACE  # forgotten, so that equal positions are equal records
         else:
             s.moves += 1
@@ -223,7 +233,8 @@ def cube(
             moves = [kinds * to[move // kinds] + kind[move % kinds] for move in range(count)]
             name = ("mirror_" if mirrored else "faces_") + "".join(FACES[face] for face in to)
             values = (0, *(1 + face for face in to))
-            if found := game.symmetry(name, cells, moves=moves, outcomes=moves, values=values):
+            turned = [*moves, count][: len(outcomes)]
+            if found := game.symmetry(name, cells, moves=moves, outcomes=turned, values=values):
                 yield found
 
     # Stickers that never move: the centres, or those of the corner that stays.
@@ -236,14 +247,15 @@ def cube(
         seats=1,
         seat_names=("player",),
         num_moves=count,
-        num_outcomes=count,
+        num_outcomes=len(outcomes),
         longest=twists + max_moves,
         score_range=(0.0, 1.0),
         path=lambda move: (names[move],),
-        outcome_path=lambda twist: (names[twist],),
+        outcome_path=lambda twist: (outcomes[twist],),
         words={name: f"{name}: {NAMES[name[0]]} {ways[name[1:]]}" for name in names},
         keeps=(),  # the board's net has no symmetries
         more_symmetries=rotated,
+        beginnings=("twists", "max_moves", "spread"),
         alphabets=tuple((1 + i // area,) if i in fixed else range(1, 7) for i in range(stickers)),
         tallies=("moves",),
         endings=("solved", f"not solved within {max_moves} moves"),

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.folders import data_folder
 from meijin.core.game import Game
@@ -112,10 +113,13 @@ def _about(path: Path, changed: int) -> dict[str, Any] | None:
 
 
 def champion(game: Game) -> Path | None:
-    """The champion of a game with these parameters: one trained for it, else one whose net can play its size."""
+    """The champion of a game with these parameters: one trained for it or its like, else one that can play its size."""
     named = [(path, said) for path, said in champions() if said["game"].partition("(")[0] == game.name]
     for path, said in named:
         if said["game"] == game.id:
+            return path
+    for path, said in named if game.beginnings else ():
+        if make(said["game"]).alike(game):
             return path
     pooled = [path for path, said in named if dict(said.get("net", {})).get("pooling")]
     if not pooled:

@@ -263,7 +263,9 @@ def _usual(
         source = str(config) if isinstance(config, str | Path) else "config"
         made = made.changed(read(config) if isinstance(config, str | Path) else config, source)
     if made.game != str(game):
-        raise BadParameter(f"{source} is for {made.game}, not for {game}")
+        if str(make(made.game)) != str(game):
+            raise BadParameter(f"{source} is for {made.game}, not for {game}")
+        made = made.changed({"game": str(game)}, source)
     if method in ("sarsa", "q") and made.learn != method:
         raise BadParameter(f"{source} is for learn={made.learn}, not for {method}")
     return made
