@@ -34,9 +34,9 @@ def cube(
 
     Goal: solve the cube within `max_moves` turns. Solving it scores 1, running out of turns 0.
 
-    Moves: chance first scrambles the solved cube with `twists` random turns, never of the same face twice in a row. With
-    `spread` it stops after 1 to `twists` turns, each number being as likely. Then one player turns one face per move:
-    clockwise, counter-clockwise or, with metric="half", half around.
+    Moves: chance first scrambles the solved cube with `twists` random turns, never of the same face twice in a row.
+    With `spread` it stops after 1 to `twists` turns, each number being as likely. Then one player turns one face per
+    move: clockwise, counter-clockwise or, with metric="half", half around.
 
     On the 2x2x2 only the faces U, R and F turn, so the corner d3-l3-b4 stays in place: turning D, L or B would be the
     same turn seen from another side. So every position has one form only, and there are exactly 3,674,160.
