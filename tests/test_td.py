@@ -132,6 +132,17 @@ def test_looking_ahead_is_expectimax_over_the_values(tmp_path: Path) -> None:
         build(f'td("{drawn(make(GAME), 0).save(tmp_path / "other.safetensors")}", depth=2)', make(GAME))
 
 
+def test_looking_ahead_discounts_what_comes_later(tmp_path: Path) -> None:
+    path = drawn(make("cube(twists=2)"), 5, gamma=0.9, tuples__count=2).save(tmp_path / "net.safetensors")
+    game = make("cube(twists=1, max_moves=9)")  # which only begins and ends otherwise
+    near, deep = build(f'td("{path}")', game), build(f'td("{path}", depth=2)', game)
+    for state in positions(game, 8):
+        for info in deep.analyse(state).moves:
+            after = state.copy().play(info.move)
+            later = 0.5 + 0.9 * (near.value(after)[0] - 0.5)  # values lie around the middle of the scores
+            assert info.value == pytest.approx(after.scores if after.is_over else (later,), abs=1e-5)
+
+
 def test_a_cell_that_can_be_filled_is_another_value() -> None:
     """Connect Four: discs fall on others, and tuples tell the cells where the next ones come to rest."""
     game = make("connect_four")

@@ -57,7 +57,7 @@ def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> N
 class Champion(Solving, ZeroSearch):
     """The strongest net that comes with Meijin for a game; see `meijin champion list`.
 
-    It plays by AlphaZero's search; in 2048, where an n-tuple network is stronger, by expectimax.
+    It plays by AlphaZero's search, or by an n-tuple network where that is as good: in 2048, the cube and small games.
 
     `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1 it thinks less and less and
     chooses its moves more and more by chance, and decides by itself how long to think. Where the game has a solver that
@@ -96,9 +96,6 @@ class Champion(Solving, ZeroSearch):
         self._rng = stream(seed)
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
-        if (tuples := self._tuples(state.game)) is not None:
-            yield from tuples.think(state, limit, every)
-            return
         if self.exact and unsolved(state.game) is None:
             began = time.perf_counter()
             if (found := self._solved(state, limit)) is not None:
@@ -106,6 +103,9 @@ class Champion(Solving, ZeroSearch):
                 return
             if limit.seconds is not None:
                 limit = replace(limit, seconds=max(0.001, limit.seconds - (time.perf_counter() - began)))
+        if (tuples := self._tuples(state.game)) is not None:
+            yield from tuples.think(state, limit, every)
+            return
         yield from super().think(state, limit if self.level == FULL else self.limit, every)
 
     def _solved(self, state: State, limit: Limit) -> Analysis | None:

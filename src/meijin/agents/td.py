@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
@@ -73,6 +74,7 @@ class Td(Agent):
         yield Analysis(state.turn, found, found[0].value, nodes=nodes, depth=self.depth, seconds=seconds, note=note)
 
     def _values(self, state: State) -> list[float]:
+        self._fit(state.game)
         if self._search is None or not isinstance(self.network, Network):
             return self.network.values(state)
         return self.network.ahead(state, self.depth, self._search)
@@ -87,7 +89,13 @@ class Td(Agent):
         rest = middle - (value - middle) / (game.seats - 1)
         return tuple(value if seat == state.turn else rest for seat in range(game.seats))
 
+    def _fit(self, game: Game) -> None:
+        """Play by the rules of this game, should it be one like that of the training."""
+        if str(game) != str(self.network.game):
+            self.network = replace(self.network, game=game)
+
     def reasons(self, state: State, move: Move) -> list[tuple[str, float]]:
+        self._fit(state.game)
         return self.network.reasons(state, move)
 
     def _why(self, state: State, move: Move) -> str:

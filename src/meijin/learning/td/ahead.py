@@ -10,7 +10,7 @@ from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds
 from meijin.learning.td.kernels import make_enter
-from meijin.learning.td.room import TD
+from meijin.learning.td.room import TD, scale
 from meijin.learning.td.weigh import make_look, make_weigh
 
 SLOTS = 2**16  # of the cache
@@ -48,14 +48,15 @@ def ahead(game: Game) -> Function:
     """
     turn, legal, play, score, odds = game.turn, game.legal, game.play, game.score, game.odds or no_odds
     weigh, enter, look, cells = make_weigh(game), make_enter(game), make_look(game), len(game.board.cells)
+    (middle, half), bounded = scale(game), game.bounded
 
-    def best(layout: Any, table: Any, room: Any, search: Any, gamma: float, ply: Any, depth: Any) -> Any:
+    def best(layout: Any, table: Any, room: Any, search: Any, squashes: int, gamma: float, ply: Any, depth: Any) -> Any:
         """Of the position at `ply`, in which the seat is to move. At the first one, every move's value is written."""
         if depth == 1:
             copy(room.states[0:1], search.states[ply : ply + 1])
             t, start = enter(layout, room)
             n = legal(room.states[0], room.moves)
-            weigh(layout, table, room, TD, 0, gamma, t, start, 0, n)
+            weigh(layout, table, room, TD, squashes, gamma, t, start, 0, n)
             search.leaves[0] += 1
             most = room.values[0]
             for k in range(1, n):
@@ -68,18 +69,17 @@ def ahead(game: Game) -> Function:
             copy(search.states[ply + 1 : ply + 2], search.states[ply : ply + 1])
             play(after, search.moves[ply, k])
             score(after, room.scores)
-            value = so_far = room.scores[0]
+            value = (room.scores[0] - middle) / half
             t = turn(after)
             if t != OVER:
+                so_far = 0.0 if bounded else value
                 look(after, room.next)
                 key = np.uint64(depth) * np.uint64(0x9E3779B97F4A7C15)
                 for c in range(cells):
                     key = (key ^ np.uint64(room.next[c])) * np.uint64(0x9E3779B97F4A7C15)
                     key ^= key >> np.uint64(29)
                 slot = np.int64(key % np.uint64(SLOTS))
-                if search.keys[slot] == key:
-                    value += search.found[slot]
-                else:
+                if search.keys[slot] != key:
                     later = 0.0
                     if t == CHANCE:
                         m = odds(after, search.moves[ply + 1], search.probs[ply + 1])
@@ -88,15 +88,15 @@ def ahead(game: Game) -> Function:
                             play(then, search.moves[ply + 1, j])
                             if turn(then) == OVER:
                                 score(then, room.scores)
-                                worth = room.scores[0]
+                                worth = (room.scores[0] - middle) / half
                             else:
-                                worth = best(layout, table, room, search, gamma, ply + 2, depth - 1)
+                                worth = best(layout, table, room, search, squashes, gamma, ply + 2, depth - 1)
                             later += search.probs[ply + 1, j] * worth
                     else:
                         copy(search.states[ply + 2 : ply + 3], search.states[ply + 1 : ply + 2])
-                        later = best(layout, table, room, search, gamma, ply + 2, depth - 1)
-                    value = later
-                    search.keys[slot], search.found[slot] = key, later - so_far
+                        later = best(layout, table, room, search, squashes, gamma, ply + 2, depth - 1)
+                    search.keys[slot], search.found[slot] = key, gamma * (later - so_far)
+                value = so_far + search.found[slot]
             if ply == 0:
                 search.probs[0, k] = value
             most = max(most, value)
@@ -104,11 +104,13 @@ def ahead(game: Game) -> Function:
 
     best.recursive = True  # type: ignore[attr-defined]
 
-    def kernel(layout: Any, table: Any, room: Any, search: Any, gamma: float, depth: int, values: Any) -> Any:
+    def kernel(
+        layout: Any, table: Any, room: Any, search: Any, squashes: int, gamma: float, depth: int, values: Any
+    ) -> Any:
         search.leaves[0] = 0
-        best(layout, table, room, search, gamma, np.int64(0), np.int64(depth))
+        best(layout, table, room, search, squashes, gamma, np.int64(0), np.int64(depth))
         for k in range(values.shape[0]):
-            values[k] = search.probs[0, k] if depth > 1 else room.values[k]
+            values[k] = middle + half * (search.probs[0, k] if depth > 1 else room.values[k])
         return values.shape[0]
 
     return kernel

@@ -111,7 +111,8 @@ class Network:
         """`values` after a look at `depth` moves, in a game for one; `search` carries its cache from call to call."""
         memory, out = self._at(state), np.zeros(len(state.legal_moves))
         search.states[0] = state.record
-        self.game.kernel(ahead)(self.layout, self.table, memory, search, self.gamma, depth, out)
+        rule = int(self.squashes), self.gamma
+        self.game.kernel(ahead)(self.layout, self.table, memory, search, *rule, depth, out)
         return [float(value) for value in out]
 
     def parts(self, state: State, move: int) -> NDArray[np.float64] | None:
