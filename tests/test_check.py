@@ -302,8 +302,7 @@ def right():
 
 
 @pytest.fixture
-def game_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreted: None) -> str:
-    monkeypatch.setattr(games, "_entries", dict(games._entries))
+def game_file(tmp_path: Path, interpreted: None) -> str:
     path = tmp_path / "mine.py"
     path.write_text(GAME_FILE)
     return str(path)
