@@ -53,6 +53,18 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain Python: a few moves are played sooner than kernels are compiled."""
+    monkeypatch.setattr("meijin.core.compile.JIT", False)
+
+
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.soak)], ids=["interpreted", "compiled"])
+def compiled_in_soak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain Python, and compiled by `make soak`: for a variant of a game whose usual form is tried compiled."""
+    monkeypatch.setattr("meijin.core.compile.JIT", request.param)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _file_leaves_no_trace() -> Iterator[None]:
     with _restored():
