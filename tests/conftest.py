@@ -11,15 +11,25 @@ from typing import Any
 
 import pytest
 
-#: Besides those of the browser, the files whose tests take a minute or so together.
+#: Besides those of the browser, the files whose tests take longest together when nothing is compiled yet.
 LONGEST = (
     "test_check",
     "test_search_agents",
     "test_docs",
-    "test_server_jobs",
+    "test_mcts",
     "test_mcts_options",
-    "test_ray",
+    "test_td",
+    "test_formats",
+    "test_go",
+    "test_server_jobs",
     "test_wasm",
+    "test_classic",
+    "test_cli",
+    "test_ray",
+    "test_train_cli",
+    "test_training",
+    "test_zero_agent",
+    "test_zero_run",
 )
 
 #: The catalogues of this process, module -> name. They are asked for in `sys.modules`: a test imports what it needs.
