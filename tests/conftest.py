@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,7 @@ def _restored() -> Iterator[None]:
     entries = {catalogue: dict(catalogue._entries) for catalogue in _catalogues()}
     environment, folder, path = dict(os.environ), Path.cwd(), list(sys.path)
     jit, on_compile = compiling.JIT, compiling.on_compile
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     torch = sys.modules.get("torch")
     threads, random = (torch.get_num_threads(), torch.get_rng_state()) if torch else (0, None)
     try:
@@ -113,6 +115,9 @@ def _restored() -> Iterator[None]:
         os.chdir(folder)
         sys.path[:] = path
         compiling.JIT, compiling.on_compile = jit, on_compile
+        for number, handler in handlers.items():
+            if handler is not None:  # else it is not Python's
+                signal.signal(number, handler)
         if torch:
             torch.set_num_threads(threads)
             torch.set_rng_state(random)
