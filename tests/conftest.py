@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-#: Besides those of the browser, the files whose tests take a minute or so together.
+#: Besides those of the browser, the files whose tests take longest together when nothing is compiled yet.
 LONGEST = (
     "test_check",
     "test_search_agents",
     "test_docs",
-    "test_server_jobs",
+    "test_mcts",
     "test_mcts_options",
-    "test_ray",
+    "test_td",
+    "test_formats",
+    "test_go",
+    "test_server_jobs",
     "test_wasm",
+    "test_classic",
+    "test_cli",
+    "test_ray",
+    "test_train_cli",
+    "test_training",
+    "test_zero_agent",
+    "test_zero_run",
 )
+
+#: The catalogues of this process, module -> name. They are asked for in `sys.modules`: a test imports what it needs.
+CATALOGUES = {
+    "meijin.core.catalogue": "games",
+    "meijin.agents.catalogue": "agents",
+    "meijin.arena.evaluation": "evaluators",
+    "meijin.arena.judges": "judges",
+    "meijin.arena.openings": "sources",
+    "meijin.learning.td.features": "feature_sets",
+}
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +62,69 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MEIJIN_DATA", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain Python: a few moves are played sooner than kernels are compiled."""
+    monkeypatch.setattr("meijin.core.compile.JIT", False)
+
+
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.soak)], ids=["interpreted", "compiled"])
+def compiled_in_soak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain Python, and compiled by `make soak`: for a variant of a game whose usual form is tried compiled."""
+    monkeypatch.setattr("meijin.core.compile.JIT", request.param)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _file_leaves_no_trace() -> Iterator[None]:
+    with _restored():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _test_leaves_no_trace() -> Iterator[None]:
+    with _restored():
+        yield
+
+
+@contextmanager
+def _restored() -> Iterator[None]:
+    """Whatever a test loads, replaces or removes, the next one finds everything as it was.
+
+    Which files share a process, and in which order, differs from machine to machine.
+    """
+    from meijin.core import compile as compiling
+
+    entries = {catalogue: dict(catalogue._entries) for catalogue in _catalogues()}
+    environment, folder, path = dict(os.environ), Path.cwd(), list(sys.path)
+    jit, on_compile = compiling.JIT, compiling.on_compile
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    torch = sys.modules.get("torch")
+    threads, random = (torch.get_num_threads(), torch.get_rng_state()) if torch else (0, None)
+    try:
+        yield
+    finally:
+        for catalogue in _catalogues():
+            # Meijin's own modules register when they are imported, which happens once.
+            own = {n: e for n, e in catalogue._entries.items() if e.factory.__module__.startswith("meijin.")}
+            catalogue._entries = own | entries.get(catalogue, {})
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment)
+        os.chdir(folder)
+        sys.path[:] = path
+        compiling.JIT, compiling.on_compile = jit, on_compile
+        for number, handler in handlers.items():
+            if handler is not None:  # else it is not Python's
+                signal.signal(number, handler)
+        if torch:
+            torch.set_num_threads(threads)
+            torch.set_rng_state(random)
+
+
+def _catalogues() -> list[Any]:
+    return [getattr(sys.modules[module], name) for module, name in CATALOGUES.items() if module in sys.modules]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -168,7 +168,7 @@ def test_heuristic_likes_pieces_and_steps_ahead() -> None:
     "expression",
     ["breakthrough(rows=2, columns=2)", pytest.param("breakthrough(rows=9, columns=7)", marks=pytest.mark.soak)],
 )
-def test_laws_of_games(expression: str) -> None:
+def test_laws_of_games(expression: str, compiled_in_soak: None) -> None:
     check_game(make(expression), games=4, gpu=False)
 
 

@@ -42,12 +42,6 @@ def mistake(name: str) -> Game:
     return importlib.import_module(f"mistakes.{name}").faulty()  # type: ignore[no-any-return]
 
 
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled: tiny games are interpreted sooner."""
-    monkeypatch.setattr(compiling, "JIT", False)
-
-
 @pytest.mark.parametrize("name", games.names())
 def test_every_game_keeps_the_laws(name: str) -> None:
     report = check_game(make(name), games=3)
@@ -302,8 +296,7 @@ def right():
 
 
 @pytest.fixture
-def game_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreted: None) -> str:
-    monkeypatch.setattr(games, "_entries", dict(games._entries))
+def game_file(tmp_path: Path, interpreted: None) -> str:
     path = tmp_path / "mine.py"
     path.write_text(GAME_FILE)
     return str(path)

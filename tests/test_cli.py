@@ -343,7 +343,7 @@ def test_bench() -> None:
     assert set(result) == {"game", "moves_per_second", "playouts_per_second", "threads", "device", "machine"}
     assert (result["game"], result["threads"], result["device"]) == (SMALL, 2, "cpu")
     assert result["moves_per_second"] > 0 and result["playouts_per_second"] > 0
-    assert "random moves" in good("bench", "2048", "--seconds", "0.05")
+    assert "random moves" in good("bench", "2048(size=2)", "--seconds", "0.05")
 
 
 def test_bench_errors() -> None:

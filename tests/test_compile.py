@@ -324,7 +324,6 @@ def test_a_file_loaded_again_plays_by_its_new_rules(tmp_path: Path, monkeypatch:
     from meijin.core.catalogue import games
 
     monkeypatch.setenv("MEIJIN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(games, "_entries", dict(games._entries))
     file = tmp_path / "race.py"
     for source, score in ((RACE, 20.0), (RACE.replace("FACTOR = 10", "FACTOR = 3"), 6.0)):
         file.write_text(source)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from commands import run
-from meijin.agents.catalogue import agents
 from meijin.cli.app import app
 from meijin.core import compile as compiling
 from meijin.core import cuda
@@ -76,15 +75,11 @@ def script(name: str) -> Any:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder to work in, as a reader would; games, agents and modules of a page are forgotten afterwards."""
+    """A folder to work in, as a reader would; the modules of a page are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     modules = set(sys.modules)
     yield tmp_path
-    for registry in (games, agents):
-        for entry in list(registry._entries.values()):
-            if not entry.factory.__module__.startswith("meijin."):
-                del registry._entries[entry.name]
     for module in set(sys.modules) - modules:
         if str(getattr(sys.modules[module], "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[module]

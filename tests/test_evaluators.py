@@ -58,12 +58,10 @@ class Failing(Last):
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Iterator[None]:
+def _registered() -> None:
     agents.register("test_last", Last)
     agents.register("test_failing", Failing)
     Last.asked, Last.limits = 0, set()
-    yield
-    del agents._entries["test_last"], agents._entries["test_failing"]
 
 
 # ---- games against others ----
@@ -301,11 +299,8 @@ def test_one_may_write_an_evaluator() -> None:
             return EvaluationResult("", str(trial.game), "", result.plies / 5, (0.0, 1e9), 5, "score")
 
     evaluators.register("test_plies", Plies)
-    try:
-        found = evaluate("2048(size=2)", "random", "test_plies(goal=1)")
-        assert found.value > 1 and found.name == "test_plies(goal=1)" and found.reached
-    finally:
-        del evaluators._entries["test_plies"]
+    found = evaluate("2048(size=2)", "random", "test_plies(goal=1)")
+    assert found.value > 1 and found.name == "test_plies(goal=1)" and found.reached
 
 
 # ---- goals ----
@@ -368,10 +363,7 @@ def test_a_file_may_bring_its_own_evaluator(tmp_path: Path) -> None:
         "    def measure(self, trial):\n"
         "        return EvaluationResult('', str(trial.game), '', 0.25, (0.2, 0.3), 4)\n"
     )
-    try:
-        assert "25.0 %" in run("nim", "random", "test_always", "--load", str(path))
-    finally:
-        evaluators._entries.pop("test_always", None)
+    assert "25.0 %" in run("nim", "random", "test_always", "--load", str(path))
 
 
 @pytest.mark.parametrize(("game", "by"), [("tic_tac_toe", "accuracy"), ("cube", "solved(3)")])

@@ -221,7 +221,7 @@ def test_positions_are_equal_however_they_were_reached() -> None:
         *(pytest.param(f"hex({size})", marks=pytest.mark.soak) for size in ("size=1", "size=8", "size=9, swap=True")),
     ],
 )
-def test_laws_of_games(expression: str) -> None:
+def test_laws_of_games(expression: str, compiled_in_soak: None) -> None:
     check_game(make(expression), games=4, gpu=False)
 
 

@@ -58,13 +58,10 @@ class Fussy(Lowest):
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Iterator[None]:
+def _registered() -> None:
     agents.register("test_lowest", Lowest)
     agents.register("test_fussy", Fussy)
     agents.register("test_broken", Broken)
-    yield
-    for name in ("test_lowest", "test_fussy", "test_broken"):
-        del agents._entries[name]
 
 
 def played(*args: object, **kwargs: object) -> tuple[MatchResult, list[State]]:
@@ -293,12 +290,8 @@ def command(*args: str) -> Any:
 def test_the_command_names_forfeits_and_keeps_its_output_clean() -> None:
     hostile = str(Path(__file__).with_name("hostile.py"))
     args = ["tic_tac_toe", 'h_end("exit")', "h_print", "--games", "4", "--load", hostile, "--move-timeout", "20"]
-    try:
-        shown = command(*args)
-        result = json.loads(command(*args, "--json").stdout)
-    finally:
-        for name in [name for name in agents._entries if name.startswith("h_")]:
-            del agents._entries[name]
+    shown = command(*args)
+    result = json.loads(command(*args, "--json").stdout)
     assert shown.exit_code == 0 and "garbage" not in shown.stdout
     assert '4 games forfeited by h_end("exit"): ended its process (exit status 3)' in shown.stdout
     assert result["forfeits"] == {'h_end("exit"): ended its process (exit status 3)': 4}
@@ -336,10 +329,7 @@ def test_what_can_be_known_before_the_first_game_is_said_then(tmp_path: Path) ->
     def unmade() -> Agent:
         raise FileNotFoundError("no such net")
 
-    try:
-        result = command("tic_tac_toe", "random", "h_unmade")
-    finally:
-        del agents._entries["h_unmade"]
+    result = command("tic_tac_toe", "random", "h_unmade")
     assert result.exit_code == 2 and result.stderr == "error: cannot make h_unmade: FileNotFoundError: no such net\n"
 
 

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from meijin.agents.catalogue import build
 from meijin.arena.match import match
 from meijin.cli.app import app
-from meijin.core import compile as compiling
 from meijin.core.agent import Analysis, Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
@@ -89,12 +88,6 @@ def check_everything(state: State, solver: Solver) -> None:
         assert info.value == pytest.approx(value) and len(info.pv) == plies + 1
     check_order(analysis, state.game)
     check_lines(state, analysis)
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small games are solved sooner than their kernels are compiled."""
-    monkeypatch.setattr(compiling, "JIT", False)
 
 
 # ---- tic-tac-toe ----

@@ -47,11 +47,9 @@ class Sure(Agent):
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Iterator[None]:
+def _registered() -> None:
     agents.register("test_sure", Sure)
     SEEN.clear()
-    yield
-    del agents._entries["test_sure"]
 
 
 def played(*names: str, game: str = GAME, judges: tuple[str, ...] = (), **options: Any) -> GameRecord:

@@ -31,11 +31,8 @@ PATIENCE = PlayRules(move_timeout=1, startup_grace=0)
 
 
 @pytest.fixture(autouse=True)
-def _hostile() -> Iterator[None]:
-    names = [entry.name for entry in load_file(HOSTILE, games, agents)]
-    yield
-    for name in names:
-        del agents._entries[name]
+def _hostile() -> None:
+    load_file(HOSTILE, games, agents)
 
 
 def against_random(*names: str) -> list[Task]:
@@ -152,11 +149,8 @@ def test_a_process_that_ends_outside_of_any_agent(tmp_path: Path) -> None:
     file = tmp_path / "ends.py"
     file.write_text(ENDS_WORKERS)
     load_file(file, games, agents)
-    try:
-        with pytest.raises(MeijinError, match=r"game 5 .* ended its process twice \(exit status 7\) with no"):
-            list(play_tasks([Task("test_ends_workers", ("random", "random"), number=5)], workers=1))
-    finally:
-        del games._entries["test_ends_workers"]
+    with pytest.raises(MeijinError, match=r"game 5 .* ended its process twice \(exit status 7\) with no"):
+        list(play_tasks([Task("test_ends_workers", ("random", "random"), number=5)], workers=1))
 
 
 def test_names_that_workers_do_not_know() -> None:

@@ -198,26 +198,22 @@ def test_games_of_a_dead_actor_are_played_again_with_the_same_records(nodes: Any
         os.kill(processes[pool.crew.busy[0].number], signal.SIGKILL)
         dead.touch()
 
-    before = dict(agents._entries)
     load_file(file, games, agents)
-    try:
-        tasks = list(match_tasks(make(GAME), ["last_move", "mcts(simulations=20)"], 60, seed=5))
-        dead.touch()
-        alone = contents(play_tasks(tasks, game=make(GAME)))
-        thinks.unlink()
-        dead.unlink()
-        said: list[str] = []
-        with RayPool("", PlayRules(), warn=said.append) as pool:
-            processes = {member.number: pid(member.actor) for member in pool.crew.members}
-            file.unlink()  # it has travelled by now; no node looks for it here
-            killer = threading.Thread(target=kill)
-            killer.start()
-            found = contents(pool.play(tasks))
-            killer.join()
-        assert found == alone and all(ending == "rules" for *_, ending in found)
-        assert said and all(text.startswith("worker ") for text in said)
-    finally:
-        agents._entries = before
+    tasks = list(match_tasks(make(GAME), ["last_move", "mcts(simulations=20)"], 60, seed=5))
+    dead.touch()
+    alone = contents(play_tasks(tasks, game=make(GAME)))
+    thinks.unlink()
+    dead.unlink()
+    said: list[str] = []
+    with RayPool("", PlayRules(), warn=said.append) as pool:
+        processes = {member.number: pid(member.actor) for member in pool.crew.members}
+        file.unlink()  # it has travelled by now; no node looks for it here
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = contents(pool.play(tasks))
+        killer.join()
+    assert found == alone and all(ending == "rules" for *_, ending in found)
+    assert said and all(text.startswith("worker ") for text in said)
 
 
 # ---- nodes ----

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -292,6 +291,4 @@ def test_who_does_not_read_gets_the_newest_and_is_let_go() -> None:
             out.put(b"%d" % number)
         assert out.full
 
-    # In a thread of its own: where browser tests came before, this one belongs to Playwright's event loop.
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(lambda: asyncio.run(scenario())).result()
+    asyncio.run(scenario())

@@ -35,11 +35,6 @@ VARIANTS = [
 ]
 
 
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "JIT", False)
-
-
 def evidence(game: Game, games: int = 2) -> Evidence:
     found = Evidence(game, games, 0, Watch(game, 60.0))
     laws.interpreted_play(found)

@@ -120,7 +120,10 @@ def suite(folder: Path, name: str) -> list[tuple[str, dict[str, int]]]:
 # ---- exactness ----
 
 
-@pytest.mark.parametrize(("size", "games", "jit"), [(4, 200, True), (6, 30, False), (8, 150, True)])
+@pytest.mark.parametrize(
+    ("size", "games", "jit"),
+    [(4, 60, False), pytest.param(4, 200, True, marks=pytest.mark.soak), (6, 30, False), (8, 150, True)],
+)
 def test_every_move_has_the_value_of_plain_negamax(
     size: int, games: int, jit: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

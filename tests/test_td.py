@@ -17,6 +17,7 @@ pytest.importorskip("safetensors")
 from commands import good, run
 from meijin import build, make, training
 from meijin.agents.check import check_agent
+from meijin.core import compile as compiling
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
@@ -83,8 +84,11 @@ def alphabet(game: Game, cell: int) -> list[int]:
     return list(range(len(game.pieces)) if game.alphabets is None else game.alphabets[cell])
 
 
-@pytest.mark.parametrize("name", [GAME, "einstein", "2048(size=2)"])
-def test_a_value_is_the_sum_of_the_weights_of_all_tuples_and_symmetries(name: str) -> None:
+@pytest.mark.parametrize(("name", "jit"), [(GAME, True), ("einstein", False), ("2048(size=2)", True)])
+def test_a_value_is_the_sum_of_the_weights_of_all_tuples_and_symmetries(
+    name: str, jit: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "JIT", jit)
     game = make(name)
     net = drawn(game, 0, tuples__count=3, tuples__length=3)
     for state in positions(game, 20):
@@ -143,7 +147,7 @@ def test_looking_ahead_discounts_what_comes_later(tmp_path: Path) -> None:
             assert info.value == pytest.approx(after.scores if after.is_over else (later,), abs=1e-5)
 
 
-def test_a_cell_that_can_be_filled_is_another_value() -> None:
+def test_a_cell_that_can_be_filled_is_another_value(interpreted: None) -> None:
     """Connect Four: discs fall on others, and tuples tell the cells where the next ones come to rest."""
     game = make("connect_four")
     net = drawn(game, 6, tuples__count=1, tuples__length=4, tuples__cells=["a1 a2"], tuples__symmetries=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +39,9 @@ def two_heaps(game):
 
 
 @pytest.fixture(autouse=True)
-def registered(tmp_path: Path) -> Iterator[None]:
+def registered(tmp_path: Path) -> None:
     (tmp_path / "two_heaps.py").write_text(FILE)
-    before = dict(feature_sets._entries)
     feature_sets.load_file(tmp_path / "two_heaps.py")
-    yield
-    feature_sets._entries = before
 
 
 def trained(folder: Path, game: str = NIM, iterations: int = 1, **changes: Any) -> TdRun:

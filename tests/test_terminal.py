@@ -177,11 +177,11 @@ def test_hints_come_from_a_solver_where_there_is_one() -> None:
 
 def test_hints_come_from_a_search_where_there_is_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("meijin.cli.session.HINT", 0.05)
-    text = typed("2048(width=3)", "hint", options=("--seed", "1"))
+    text = typed("2048(size=2)", "hint", options=("--seed", "1"))
     assert "mcts(seconds=0.05): " in text and "visits" in text
 
 
-def test_a_solver_that_takes_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_that_takes_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch, interpreted: None) -> None:
     monkeypatch.setattr("meijin.cli.advisor.FIRST", 0.0)
     advisor = Advisor(make("sim"))
     name, analysis = advisor.analyse(State(make("sim")), 0.05)

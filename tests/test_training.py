@@ -57,6 +57,7 @@ def test_a_run_tells_all_it_does(tmp_path: Path) -> None:
     changes = {
         "warm.agent": "random", "warm.games": 4, "gate.games": 2, "gate.simulations": 8, "length.iterations": 1,
         "length.evaluate": 1, "evaluation.by": ["vs(random, games=2, goal=1)"], "evaluation.simulations": 8,
+        "selfplay.overlap": False,  # or there may be enough positions before anybody waits for them
     }  # fmt: skip
     told = list(ZeroRun(tmp_path / "r", config(**changes)))
     assert kinds(told) == [

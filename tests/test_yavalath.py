@@ -288,9 +288,9 @@ def test_positions_are_equal_however_they_were_reached() -> None:
     assert State(three).play_line("a1 e1 i9 a2 h4 i6 a3") == State(three).play_line("a1 h4 i9 a3 e1 i6 a2")
 
 
-def test_laws_of_games() -> None:
-    check_game(make("yavalath(swap=True)"), games=4, gpu=False)
-    check_game(make("yavalath(players=3)"), games=4, gpu=False)
+@pytest.mark.parametrize("expression", ["yavalath(swap=True)", "yavalath(players=3)"])
+def test_laws_of_games(expression: str, compiled_in_soak: None) -> None:
+    check_game(make(expression), games=4, gpu=False)
 
 
 @pytest.mark.parametrize(

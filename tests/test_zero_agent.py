@@ -164,7 +164,7 @@ def test_newer_weights_are_played_with(run: Path) -> None:
 # ---- seats and chance ----
 
 
-def test_values_are_those_of_their_seats() -> None:
+def test_values_are_those_of_their_seats(interpreted: None) -> None:
     """A net speaks from the mover's view; with three seats nothing can be had by changing a sign."""
     name = "nim(heaps=(3, 4, 5), players=3)"
     net, says = small_net(name), (0.5, 0.1, -0.6)
@@ -184,7 +184,7 @@ def test_values_are_those_of_their_seats() -> None:
     )
 
 
-def test_chance_is_visited_by_its_odds() -> None:
+def test_chance_is_visited_by_its_odds(interpreted: None) -> None:
     net = small_net("einstein")
     state = State(net.game).roll(stream(1))
     player = OfNet(net, 300)
@@ -202,8 +202,8 @@ def test_chance_is_visited_by_its_odds() -> None:
         assert len(player.value(before_the_dice)) == 2
 
 
-def test_a_seed_decides_what_is_seen_of_chance() -> None:
-    net = small_net("2048")
+def test_a_seed_decides_what_is_seen_of_chance(interpreted: None) -> None:
+    net = small_net("2048(size=2)")
     state, player = State(net.game).roll(stream(1)), OfNet(net, 40)
 
     def searched(seed: int) -> list[Any]:

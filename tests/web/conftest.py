@@ -1,4 +1,4 @@
-"""A real browser in front of a real server: one of each for all tests here.
+"""A real browser in front of a real server: one server for all tests here, one browser for each file.
 
 Whatever a page does, three things fail the test that opened it: a request to another origin, an error on the console,
 and an exception or rejected promise that nobody handled.
@@ -27,7 +27,7 @@ QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @pytest.fixture(autouse=True, scope="module")
 def _example() -> None:
-    """The example is in the catalogue, even if a test of another file has put that back."""
+    """The example is in the catalogue."""
     load_file(CHOMP, games, agents)
 
 
@@ -41,8 +41,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Closed after each file: Playwright's event loop would be in the way of other tests that need one."""
     from playwright.sync_api import Error, expect, sync_playwright
 
     expect.set_options(timeout=60_000)
@@ -56,7 +57,7 @@ def browser() -> Iterator[Any]:
         made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def contexts(browser: Any) -> Callable[..., Any]:
     """A browser with a cache of its own; one for each width is enough for most tests."""
     made: dict[tuple[int, int], Any] = {}

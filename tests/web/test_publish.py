@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hands import CHOMP, Visitor
+from hands import Visitor
 
-from meijin.agents.catalogue import agents
-from meijin.core.catalogue import games, make
-from meijin.core.registry import load_file
+from meijin.core.catalogue import make
 from meijin.core.state import State
 from meijin.web.notebook import board
 from meijin.web.wasm.publish import Site, site, write
 
-load_file(CHOMP, games, agents)
 GAMES = ("tic_tac_toe", "chomp")
 TABLES = """() => Object.keys(localStorage).filter((key) => key.startsWith("meijin-table-"))
   .map((key) => JSON.parse(localStorage[key])).sort((a, b) => b.updated - a.updated)"""

@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hands import CHOMP, Visitor
+from hands import Visitor
 
-from meijin.agents.catalogue import agents
 from meijin.core.catalogue import games, make
-from meijin.core.registry import load_file
 from meijin.core.rng import stream
 from meijin.core.state import State
 from serving import Server
 
-load_file(CHOMP, games, agents)
-NAMES = sorted(name for name in games.names() if name == "chomp" or make(name).score.__module__.startswith("meijin."))
+NAMES = sorted({"chomp", *(name for name in games.names() if make(name).score.__module__.startswith("meijin."))})
 BY_HAND = 12  # moves of the end that are made by mouse where a game is longer
 TRIES = 12  # random games of which the shortest is taken
 
