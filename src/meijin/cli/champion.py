@@ -65,7 +65,8 @@ def net_words(said: dict[str, Any]) -> str:
     if "tuples" in net:
         cells = net["tuples"]["cells"]
         lengths = sorted({len(names.split()) for names in cells})
-        return f"{len(cells)} tuples of {' or '.join(map(str, lengths))} cells"
+        noun = "tuple" if len(cells) == 1 else "tuples"
+        return f"{len(cells)} {noun} of {' or '.join(map(str, lengths))} cells"
     pooled = ", pooled" if net.get("pooling") else ""
     return f"{net.get('blocks')} blocks of {net.get('channels')}{pooled}"
 
