@@ -76,6 +76,8 @@ class Champion(Solving, ZeroSearch):
         seed: int | None = None,
         level: int = FULL,
         exact: bool = True,
+        threads: int = 1,
+        leaves: int | None = None,
     ):
         between("level", level, 1, FULL)
         if level < FULL and (simulations is not None or seconds is not None):
@@ -87,7 +89,7 @@ class Champion(Solving, ZeroSearch):
         if level < FULL:
             simulations, reuse = LEVELS[level][0], False
             self.deterministic = self.ponders = False
-        super().__init__(simulations, seconds, c, fpu, reuse, device, seed)
+        super().__init__(simulations, seconds, c, fpu, reuse, device, seed, threads, leaves)
         self._rng = stream(fresh_seed() if seed is None else seed)
         self._found: tuple[Game, Td | None] | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,24 @@ ROOM = 4  # trees have room for the simulations of this many searches, since kep
 class Player:
     """One tree and one net. `look` sets the position, `begin` and `advance` search it, `report` says what was found."""
 
-    def __init__(self, net: HasWeights, simulations: int, *, c: float, fpu: float, device: str = "cpu", seed: int = 0):
+    def __init__(
+        self,
+        net: HasWeights,
+        simulations: int,
+        *,
+        c: float,
+        fpu: float,
+        device: str = "cpu",
+        seed: int = 0,
+        leaves: int = 1,
+        threads: int = 1,
+    ):
         self.game = net.game
         self.capacity = 1 << max(6, (ROOM * min(simulations, 2**20) - 1).bit_length())
-        settings = Settings(simulations=self.capacity, c=c, fpu=fpu)
-        self.worker = make_worker(net, 1, settings, selfplay=False, device=device, seed=seed)
+        settings = Settings(simulations=self.capacity, c=c, fpu=fpu, leaves=leaves)
+        self.worker = make_worker(
+            net, 1, settings, selfplay=False, device=device, seed=seed, threads=threads, cache=True
+        )
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the root stands
         self._steps = 1  # of the next slice
         self.seed(seed)
@@ -119,7 +133,7 @@ class Player:
     def advance(self) -> None:
         """A slice of the search, about as long as a look at the clock is worth."""
         before = time.perf_counter()
-        steps = max(1, min(self._steps, self._grow()))
+        steps = max(1, min(self._steps, self._grow() // self.forest.settings.leaves))
         self._run(steps)
         rate = steps / max(time.perf_counter() - before, 1e-6)
         self._steps = max(1, min(4096, int(rate * SLICE_SECONDS)))
@@ -136,7 +150,7 @@ class Player:
         if info[layout.NODES] < 0.8 * nodes and info[layout.EDGES] < 0.8 * edges and room > 0:
             return int(room)
         self.capacity *= 2
-        settings = Settings(simulations=self.capacity, c=old.settings.c, fpu=old.settings.fpu)
+        settings = replace(old.settings, simulations=self.capacity)
         arrays = old.arrays
         new = Forest(self.game, 1, settings, gpu=old.gpu, x=arrays.x, logits=arrays.logits, outlook=arrays.outlook)
         kept = {name: old.host(name) for name in arrays._fields}
