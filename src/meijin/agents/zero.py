@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 LEAVES = 4  # of a tree that are evaluated together, for each thread where there are several
-GPU_LEAVES = 16
 
 
 class ZeroSearch(Agent):
@@ -48,7 +47,7 @@ class ZeroSearch(Agent):
             simulations = 200
         between("threads", threads, 1, 256)
         if leaves is None:
-            leaves = GPU_LEAVES if device != "cpu" else 1 if threads == 1 else LEAVES * threads
+            leaves = 1 if threads == 1 else LEAVES * threads
         between("leaves", leaves, 1, 256)
         self.threads, self.leaves = threads, leaves
         at_least("c", c, 0)
@@ -119,9 +118,9 @@ class Zero(ZeroSearch):
     `path`: a run's directory, whose newest net plays, or a checkpoint. `simulations` or `seconds` for each move; what
     an earlier search found about the position comes on top, unless `reuse=False`. `c` weighs the net's opinion of moves
     against what the search has seen of them; `fpu` is how much less than its parent an untried move is assumed to be
-    worth. `device`: "cpu", or "cuda", which needs PyTorch. `threads`: of the CPU, which share the evaluations of the net.
-    `leaves`: positions of the tree that are evaluated together, at most; 1 makes the best use of each simulation and is
-    the default with one thread, more are faster with several or with a GPU.
+    worth. `device`: "cpu", or "cuda", which needs PyTorch. `threads` of the CPU share the evaluations of the net.
+    `leaves`: at most so many positions of the tree are evaluated together; by default 1 with one thread, and 4 for each
+    of several threads.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from meijin.search.forest.selection import halving_table
 
 DEEPEST = 4096  # plies from the root that a tree has nodes for
 
-LEAST = {"simulations": 1, "considered": 1, "leaves": 1, "widen": 1} | dict.fromkeys(
+LEAST = {"simulations": 1, "considered": 1, "leaves": 1} | dict.fromkeys(
     (
         "c",
         "alpha",
@@ -32,7 +32,6 @@ LEAST = {"simulations": 1, "considered": 1, "leaves": 1, "widen": 1} | dict.from
         "random_plies",
         "cap",
         "free_simulations",
-        "virtual_loss",
     ),
     0,
 )
@@ -66,8 +65,6 @@ class Settings:
     reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
     leaves: int = 1  # of a tree that the net is asked about at once; more need PUCT, and no self-play
-    widen: int = 25  # visits of the root for each leaf after the first: a small tree has few that are worth asking about
-    virtual_loss: float = 0.5  # a simulation under way counts as a visit that much worse than its move's mean
     free_simulations: int = 0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, whose trees wait
 
     def __post_init__(self) -> None:
@@ -110,8 +107,6 @@ class Settings:
             (layout.REUSE, float(self.reuse)),
             (layout.HURRY, float(self.hurry)),
             (layout.LEAVES, self.leaves),
-            (layout.WIDEN, self.widen),
-            (layout.VIRTUAL_LOSS, self.virtual_loss),
             (layout.FREE_SIMULATIONS, self.free_simulations or (1 if gpu else 64)),
         ):
             values[slot] = value

@@ -92,9 +92,7 @@ HURRY = 22  # 1: a root that is proven moves at once
 RIVALS = 23  # this many trees, the first ones, play against a past net
 NET = 24  # the number of the net that answers, which is kept with every position
 LEAVES = 25  # the most leaves of a tree that the net is asked about at once
-WIDEN = 26  # visits of the root for each of them after the first
-VIRTUAL_LOSS = 27  # how much less than its move's mean a simulation under way counts
-OPTIONS_SIZE = 28
+OPTIONS_SIZE = 26
 
 # Slots of `stats` (int64), one row per tree.
 GAMES = 0  # finished games

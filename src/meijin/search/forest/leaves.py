@@ -1,8 +1,10 @@
 """Several leaves of one tree at once, so that one search gives a net batches to evaluate.
 
 While the net is being asked about a leaf, its edge is ASKED and every node of the path counts the simulation in `mark`.
-Further simulations see it as a visit with a virtual loss, which sends them elsewhere; one that meets a leaf already asked
-about ends the collecting. Once the net has answered, no trace is left of that.
+Further simulations see it as a virtual visit: it lowers the exploration term but leaves the means as they are. One that
+still reaches a leaf already asked about ends the collecting, so that a small or narrow tree asks about few. A virtual
+loss fills larger batches, but it sends simulations to moves that are not worth them: measured by the moves that a far
+longer search prefers, virtual visits cost nothing, a virtual loss does. Once the net has answered, no trace is left.
 """
 
 from __future__ import annotations
@@ -32,7 +34,6 @@ from meijin.search.forest.layout import (
     STORED,
     TARGET,
     WAITS,
-    WIDEN,
 )
 from meijin.search.forest.roots import make_prepare
 from meijin.search.forest.selection import puct
@@ -82,7 +83,7 @@ def step(game: Game) -> Function:
     assert planes is not None
     take, select, prepare = settle(game), make_select(game, puct(game, several=True)), make_prepare(game, False)
 
-    def ask(f: Any, i: int, leaf: int) -> None:
+    def ask(f: Any, i: int, leaf: Any) -> None:
         info, nodes, edges, path = f.info[i], f.nodes[i], f.edges[i], f.path[leaf]
         info[WAITS] = 0
         f.asked[leaf, LEAF_WAITS] = 1
@@ -100,6 +101,8 @@ def step(game: Game) -> Function:
         most = np.int64(options[LEAVES])
         asked = 0
         for _ in range(np.int64(options[FREE_SIMULATIONS]) + most):
+            if asked == most:
+                return
             if info[NODES] == 0:
                 if asked > 0:  # first comes the root
                     return
@@ -107,8 +110,6 @@ def step(game: Game) -> Function:
                 if not info[READY]:
                     prepare(nodes, edges, info, options, f.noise[i], f.rng[i])
                 if info[DONE] + asked >= info[TARGET] or (info[PROVEN] and options[HURRY] > 0.0 and info[DONE] > 0):
-                    return
-                if asked >= min(most, 1 + nodes[0].visits // np.int64(options[WIDEN])):
                     return
             leaf = i * most + asked
             asks = select(

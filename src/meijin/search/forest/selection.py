@@ -18,7 +18,6 @@ from meijin.search.forest.layout import (
     NONE,
     TARGET,
     VALUE_SCALE,
-    VIRTUAL_LOSS,
     VISIT_SCALE,
     C,
 )
@@ -64,7 +63,7 @@ def by_odds(nodes: Any, edges: Any, i: int) -> int:
 def puct(game: Game, several: bool = False) -> Function:
     """`choose(nodes, edges, i, info, options, noise, table, weights, bounds)`: the edge with the highest bound.
 
-    With `several` leaves asked about at once, a simulation under way counts as a visit, and one with a virtual loss.
+    With `several` leaves asked about at once, a simulation under way counts as a visit that changes no mean.
     """
     level = make_normalise(game)
 
@@ -102,9 +101,7 @@ def puct(game: Game, several: bool = False) -> Function:
             if not edges[e].proven:  # nothing more is to be learned of those
                 if several:
                     child = edges[e].child
-                    under_way = nodes[child].mark if child >= 0 else 1 if child == ASKED else 0
-                    n += under_way
-                    value -= options[VIRTUAL_LOSS] * under_way / max(1, n)
+                    n += nodes[child].mark if child >= 0 else 1 if child == ASKED else 0
                 value += explore * prior / (1 + n)
             if value > most:
                 best, most = e, value
