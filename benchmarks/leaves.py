@@ -3,9 +3,9 @@
     python benchmarks/leaves.py                  # Othello, Connect Four and Go
     python benchmarks/leaves.py --games hex --threads 1 2 4 8
 
-Every search has that many simulations from the start position, in a new tree with an empty cache. `per second` is by the
-clock, the fastest of all rounds, since others may use the machine as well; `per processor second` counts the time of all
-threads, and is the median. In brackets: the ratio to one thread and one leaf.
+Every search has that many simulations from the start position, in a new tree with an empty cache. "Per second" is by
+the clock, the fastest of all rounds, since others may use the machine as well; "per processor second" counts the time
+of all threads, and is the median. In brackets: the ratio to one thread and one leaf.
 """
 
 from __future__ import annotations

@@ -120,17 +120,24 @@ def test_visits_are_those_of_a_search_leaf_by_leaf(net: Weights) -> None:
 
 def test_the_number_of_threads_does_not_change_a_search(net: Weights) -> None:
     state = State(net.game).play_line("4 4")
-    players = [OfNet(net, 60, threads=threads, leaves=8) for threads in (1, 2)]
+    players = [OfNet(net, 200, threads=threads, leaves=8) for threads in (1, 2)]
     one, other = (player.analyse(state) for player in players)
-    assert told(one) == told(other) and one.simulations == 60
+    assert told(one) == told(other) and one.simulations == 200
     state.play(one.best)  # the tree is kept and grows by as many simulations as asked for
     one, other = (player.analyse(state) for player in players)
-    assert told(one) == told(other) and one.simulations == 60
-    assert sum(info.visits or 0 for info in one.moves) > 60
+    assert told(one) == told(other) and one.simulations == 200
+    assert sum(info.visits or 0 for info in one.moves) > 200
+
+
+def test_a_short_search_asks_about_one_leaf_at_a_time(net: Weights) -> None:
+    """With few simulations each one counts: they are those of a search leaf by leaf."""
+    state = State(net.game)
+    one, eight = (told(OfNet(net, 40, leaves=leaves).analyse(state)) for leaves in (1, 8))
+    assert one == eight
 
 
 def test_what_cannot_be() -> None:
-    assert build("champion(threads=2)").leaves == 8 and build("champion").leaves == 1
+    assert build("champion(threads=2)").leaves == 8 and build("champion").leaves == 4
     for wrong in ("threads=0", "leaves=0", "threads=1.5"):
         with pytest.raises(BadParameter, match=wrong.split("=")[0]):
             build(f"champion({wrong})")

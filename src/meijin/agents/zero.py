@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from meijin.learning.zero.player import Player
 
 
-LEAVES = 4  # of a tree that are evaluated together, for each thread where there are several
+LEAVES = 4  # of a tree that are evaluated together, for each thread
 
 
 class ZeroSearch(Agent):
@@ -47,7 +47,7 @@ class ZeroSearch(Agent):
             simulations = 200
         between("threads", threads, 1, 256)
         if leaves is None:
-            leaves = 1 if threads == 1 else LEAVES * threads
+            leaves = LEAVES * threads if device == "cpu" else 1
         between("leaves", leaves, 1, 256)
         self.threads, self.leaves = threads, leaves
         at_least("c", c, 0)
@@ -119,8 +119,8 @@ class Zero(ZeroSearch):
     an earlier search found about the position comes on top, unless `reuse=False`. `c` weighs the net's opinion of moves
     against what the search has seen of them; `fpu` is how much less than its parent an untried move is assumed to be
     worth. `device`: "cpu", or "cuda", which needs PyTorch. `threads` of the CPU share the evaluations of the net.
-    `leaves`: at most so many positions of the tree are evaluated together; by default 1 with one thread, and 4 for each
-    of several threads.
+    `leaves`: at most so many positions of the tree are evaluated together, fewer in a search of few simulations; by
+    default 4 for each thread, and 1 on a GPU.
     """
 
     def __init__(

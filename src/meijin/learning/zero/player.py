@@ -21,6 +21,7 @@ from meijin.search.forest.scale import unscaled
 SLICE_SECONDS = 0.01  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
 TINY = 1e-6  # scores closer than this are equal
+EACH_LEAF = 25  # simulations of a search for each leaf that is evaluated together with others
 ROOM = 4  # trees have room for the simulations of this many searches, since kept nodes count, too
 
 
@@ -123,7 +124,13 @@ class Player:
 
     def aim(self, simulations: int | None) -> None:
         """Search until the root has that many visits; None: until stopped."""
-        self._want(FOREVER if simulations is None else min(simulations, FOREVER))
+        wanted = FOREVER if simulations is None else min(simulations, FOREVER)
+        if self.forest.settings.leaves > 1:
+            options = self.forest.host("options")
+            left = wanted - int(self.forest.host("nodes")[0, 0]["visits"])
+            options[layout.LEAVES] = max(1, min(self.forest.settings.leaves, left // EACH_LEAF))
+            self._write("options", options)
+        self._want(wanted)
 
     @property
     def finished(self) -> bool:
