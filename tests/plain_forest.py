@@ -10,7 +10,7 @@ import numpy as np
 from meijin.core.game import Game
 from meijin.core.rng import streams
 from meijin.core.state import State
-from meijin.search.forest import Settings, steps
+from meijin.search.forest import Settings, layout, leaves, steps
 from meijin.search.forest.driver import memory
 from meijin.search.forest.layout import Arrays, with_records
 from meijin.search.forest.selection import halving_table
@@ -51,7 +51,9 @@ class PlainForest:
         made["options"][steps.RIVALS] = rivals
         made["table"] = halving_table(min(settings.considered, game.branching or 1), settings.simulations)
         self.arrays = Arrays(**with_records(made, game.dtype))
-        self._step = steps.step_with(settings.gumbel, selfplay)(game)
+        self.leaves = settings.leaves
+        make = leaves.step if self.leaves > 1 else steps.step_with(settings.gumbel, selfplay)
+        self._step = make(game)
         self.each(steps.new_game(game))
 
     def each(self, run: Callable[[Any, int], None]) -> None:
@@ -67,8 +69,8 @@ class PlainForest:
 
     def step(self) -> None:
         self.each(self._step)
-        for i in range(self.count):
-            if self.arrays.info[i, steps.WAITS]:
+        for i in range(self.count * self.leaves):
+            if self.arrays.asked[i, layout.LEAF_WAITS] if self.leaves > 1 else self.arrays.info[i, layout.WAITS]:
                 state = State(self.game, self.arrays.here[i])
                 logits, values = self.oracle(state)
                 self.arrays.logits[i] = logits

@@ -83,17 +83,28 @@ def test_both_processors_grow_the_same_forest(name: str, gumbel: bool) -> None:
     same(make(name), searching(16, gumbel), 300, selfplay=True)
 
 
-@pytest.mark.parametrize(
-    "name, simulations, gumbel",
-    [("tic_tac_toe", 6, False), ("tic_tac_toe", 6, True), ("othello(size=4)", 2, False)],
-    ids=["puct", "gumbel", "owners"],
-)
-def test_the_simulator_grows_the_same_forest(name: str, simulations: int, gumbel: bool) -> None:
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda.available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", ["connect_four", "2048"])
+def test_both_processors_ask_about_the_same_leaves(name: str) -> None:
+    same(make(name), Settings(simulations=200, leaves=4), 70, selfplay=False)
+
+
+SEARCHES = {
+    "puct": ("tic_tac_toe", "searching(6, False)", True),
+    "gumbel": ("tic_tac_toe", "searching(6, True)", True),
+    "owners": ("othello(size=4)", "searching(2, False)", True),
+    "leaves": ("tic_tac_toe", "Settings(simulations=30, leaves=4)", False),
+}
+
+
+@pytest.mark.parametrize(("name", "settings", "selfplay"), SEARCHES.values(), ids=SEARCHES)
+def test_the_simulator_grows_the_same_forest(name: str, settings: str, selfplay: bool) -> None:
     code = (
         "import sys, warnings; warnings.simplefilter('ignore')\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from test_forest_gpu import make, same, searching\n"
-        f"same(make({name!r}), searching({simulations}, {gumbel}), 40, selfplay=True)\n"
+        "from test_forest_gpu import Settings, make, same, searching\n"
+        f"same(make({name!r}), {settings}, 40, selfplay={selfplay})\n"
     )
     env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "MEIJIN_JIT": "0"}
     result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)

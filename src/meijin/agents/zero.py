@@ -11,7 +11,7 @@ from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.moves import Move
-from meijin.core.options import at_least
+from meijin.core.options import at_least, between
 from meijin.core.state import State
 from meijin.learning import files
 from meijin.search.pace import Pace
@@ -19,6 +19,9 @@ from meijin.search.pace import Pace
 if TYPE_CHECKING:
     from meijin.learning.nets.weights import HasWeights, Weights
     from meijin.learning.zero.player import Player
+
+
+LEAVES = 4  # of a tree that are evaluated together, for each thread
 
 
 class ZeroSearch(Agent):
@@ -37,9 +40,16 @@ class ZeroSearch(Agent):
         reuse: bool = True,
         device: str = "cpu",
         seed: int | None = None,
+        threads: int = 1,
+        leaves: int | None = None,
     ):
         if simulations is None and seconds is None:
             simulations = 200
+        between("threads", threads, 1, 256)
+        if leaves is None:
+            leaves = LEAVES * threads if device == "cpu" else 1
+        between("leaves", leaves, 1, 256)
+        self.threads, self.leaves = threads, leaves
         at_least("c", c, 0)
         at_least("fpu", fpu, 0)
         self.limit = Limit(seconds, simulations)
@@ -89,7 +99,16 @@ class ZeroSearch(Agent):
 
             size = limit.simulations or self.limit.simulations or 200
             net = self.net(game)
-            self._player = Player(net, size, c=self.c, fpu=self.fpu, device=self.device, seed=self._seed)
+            self._player = Player(
+                net,
+                size,
+                c=self.c,
+                fpu=self.fpu,
+                device=self.device,
+                seed=self._seed,
+                leaves=self.leaves,
+                threads=self.threads,
+            )
         return self._player
 
 
@@ -99,7 +118,9 @@ class Zero(ZeroSearch):
     `path`: a run's directory, whose newest net plays, or a checkpoint. `simulations` or `seconds` for each move; what
     an earlier search found about the position comes on top, unless `reuse=False`. `c` weighs the net's opinion of moves
     against what the search has seen of them; `fpu` is how much less than its parent an untried move is assumed to be
-    worth. `device`: "cpu", or "cuda", which needs PyTorch.
+    worth. `device`: "cpu", or "cuda", which needs PyTorch. `threads` of the CPU share the evaluations of the net.
+    `leaves`: at most so many positions of the tree are evaluated together, fewer in a search of few simulations; by
+    default 4 for each thread, and 1 on a GPU.
     """
 
     def __init__(
@@ -112,8 +133,10 @@ class Zero(ZeroSearch):
         device: str = "cpu",
         seconds: float | None = None,
         seed: int | None = None,
+        threads: int = 1,
+        leaves: int | None = None,
     ):
-        super().__init__(simulations, seconds, c, fpu, reuse, device, seed)
+        super().__init__(simulations, seconds, c, fpu, reuse, device, seed, threads, leaves)
         if not isinstance(path, str | Path):
             raise BadParameter(f'path={path!r}: give a run\'s directory or a checkpoint, as in zero("runs/c4")')
         from meijin.learning.nets.weights import load

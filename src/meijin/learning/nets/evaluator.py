@@ -11,6 +11,7 @@ chance turn planes are written from seat 0's view, so the mover counts as seat 0
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -67,19 +68,23 @@ def check_batch(batch: int) -> None:
 
 
 class Runner:
-    """A program with its memory, for up to `batch` positions."""
+    """A program with its memory, for up to `batch` positions, which several threads may share."""
 
-    def __init__(self, program: Program, batch: int, auxiliary: bool = False):
+    def __init__(self, program: Program, batch: int, auxiliary: bool = False, threads: int = 1):
         check_batch(batch)
         self.batch, self._auxiliary = batch, auxiliary
-        self._chunk = min(batch, max(2, TILES // program.tiles))
+        self._threads = threads = min(threads, batch)
+        self._chunk = min(-(-batch // threads), max(2, TILES // program.tiles))
         room = [len(program.constants)] + [batch * program.sizes[region] for region in range(f.X, f.BLOCK)]
-        room += [self._chunk * program.sizes[f.BLOCK], self._chunk * program.scratch]
+        room += threads * [self._chunk * program.sizes[f.BLOCK], self._chunk * program.scratch]
         room = [-(-size // ALIGN) * ALIGN for size in room]
-        self._starts = np.cumsum([0, *room[:-1]])
-        self._now = self._starts.copy()
+        starts = np.cumsum([0, *room[:-1]])
+        # Threads share the regions before BLOCK; each has its own of the others.
+        self._starts = [np.append(starts[: f.BLOCK], starts[f.BLOCK + 2 * t :][:2]) for t in range(threads)]
         self._steps = np.array([0, *(program.sizes[region] for region in range(f.X, f.SCRATCH)), 0])
-        self._memory, self._live = aligned(sum(room)), np.zeros(f.OP_SIZE, np.int64)
+        self._batched = np.where(np.arange(f.REGIONS) < f.BLOCK, self._steps, 0)
+        self._memory, self._live = aligned(sum(room)), np.zeros((threads, f.OP_SIZE), np.int64)
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._forward = f.forward(program.lanes)
         self.load(program)
 
@@ -91,25 +96,38 @@ class Runner:
 
     def region(self, region: int) -> Floats:
         """[position, number]"""
-        begin, step = int(self._starts[region]), int(self._steps[region])
+        begin, step = int(self._starts[0][region]), int(self._steps[region])
         return self._memory[begin : begin + self.batch * step].reshape(self.batch, step)
 
     def run(self, count: int) -> None:
-        self._now[:] = self._starts
-        self._forward(self._code, self._memory, self._now, self._steps, self._live, count, self._chunk)
+        if self._pool is None or count < 2:
+            self._part(0, 0, count)
+            return
+        cuts = [count * t // self._threads for t in range(self._threads + 1)]
+        others = [self._pool.submit(self._part, t, cuts[t], cuts[t + 1]) for t in range(1, self._threads)]
+        self._part(0, 0, cuts[1])
+        for other in others:
+            other.result()
+
+    def _part(self, thread: int, begin: int, end: int) -> None:
+        """Evaluate the positions from `begin` to `end`."""
+        now = self._starts[thread] + begin * self._batched
+        self._forward(self._code, self._memory, now, self._steps, self._live[thread], end - begin, self._chunk)
 
 
 class CpuEvaluator(Evaluator):
-    """Evaluates with kernels of our own, in the thread that asks. All evaluators of a net share its weights.
+    """Evaluates with kernels of our own, in the thread that asks and as many more as `threads` says.
+
+    All evaluators of a net share its weights. The answers do not depend on the number of threads.
 
     With `auxiliary` there are also `moves_left` [batch], log(1 + plies), `ownership` [batch, cell on the grid], 1 where
     it will be the mover's and -1 where another's, and `score` [batch], the mean of that; None where the net has none.
     """
 
-    def __init__(self, net: HasWeights, batch: int, *, auxiliary: bool = False):
+    def __init__(self, net: HasWeights, batch: int, *, auxiliary: bool = False, threads: int = 1):
         weights = net.weights()
         self.game, self.batch, self._plan = weights.game, batch, weights.plan
-        self._runner = runner = Runner(weights.program, batch, auxiliary)
+        self._runner = runner = Runner(weights.program, batch, auxiliary, threads)
         self.x = runner.region(f.X).reshape(batch, self.game.num_planes or 0, -1)
         self.logits, self.values = runner.region(f.LOGITS), runner.region(f.VALUES)
         config = weights.config

@@ -16,9 +16,18 @@ BEST = Settings(c=1.5, fpu=0.15)  # a search that plays at its best: no noise
 class BatchSearch:
     """Searches up to `batch` positions at once, each with as many simulations as the settings say."""
 
-    def __init__(self, net: HasWeights, batch: int, settings: Settings = BEST, *, device: str = "cpu", dtype: str = ""):
+    def __init__(
+        self,
+        net: HasWeights,
+        batch: int,
+        settings: Settings = BEST,
+        *,
+        device: str = "cpu",
+        dtype: str = "",
+        cache: bool = False,  # on a CPU: evaluate equal positions once
+    ):
         self.game, self.batch, self.settings = net.game, batch, settings
-        self.worker = make_worker(net, batch, settings, selfplay=False, device=device, dtype=dtype)
+        self.worker = make_worker(net, batch, settings, selfplay=False, device=device, dtype=dtype, cache=cache)
 
     def load(self, net: HasWeights) -> None:
         self.worker.load(net)
@@ -29,8 +38,12 @@ class BatchSearch:
         for i in range(self.batch):
             roots[i] = records[i % len(records)]
         self.worker.forest.restart(roots)
-        self.worker.run(self.settings.simulations + 2)
-        self.worker.wait()
+        left = self.settings.simulations + 2
+        while left > 0:  # a step makes up to `leaves` simulations
+            steps = -(-left // self.settings.leaves)
+            self.worker.run(steps)
+            self.worker.wait()
+            left = 0 if self.worker.forest.finished else left - steps
 
     def visits(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """[position, move] -> visits, and [position, seat] -> value, of the first `count` positions."""

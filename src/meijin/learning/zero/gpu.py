@@ -44,6 +44,8 @@ class GpuWorker(Worker):
 
     def run(self, steps: int) -> None:
         run_together([self], steps)
+        with torch.cuda.stream(self.stream):
+            self.forest.settle(stream=external_stream(self.stream.cuda_stream))
 
     def wait(self) -> None:
         torch.cuda.synchronize(self.device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,31 @@ from meijin.search.forest.scale import unscaled
 SLICE_SECONDS = 0.01  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
 TINY = 1e-6  # scores closer than this are equal
+EACH_LEAF = 25  # simulations of a search for each leaf that is evaluated together with others
 ROOM = 4  # trees have room for the simulations of this many searches, since kept nodes count, too
 
 
 class Player:
     """One tree and one net. `look` sets the position, `begin` and `advance` search it, `report` says what was found."""
 
-    def __init__(self, net: HasWeights, simulations: int, *, c: float, fpu: float, device: str = "cpu", seed: int = 0):
+    def __init__(
+        self,
+        net: HasWeights,
+        simulations: int,
+        *,
+        c: float,
+        fpu: float,
+        device: str = "cpu",
+        seed: int = 0,
+        leaves: int = 1,
+        threads: int = 1,
+    ):
         self.game = net.game
         self.capacity = 1 << max(6, (ROOM * min(simulations, 2**20) - 1).bit_length())
-        settings = Settings(simulations=self.capacity, c=c, fpu=fpu)
-        self.worker = make_worker(net, 1, settings, selfplay=False, device=device, seed=seed)
+        settings = Settings(simulations=self.capacity, c=c, fpu=fpu, leaves=leaves)
+        self.worker = make_worker(
+            net, 1, settings, selfplay=False, device=device, seed=seed, threads=threads, cache=True
+        )
         self._at: tuple[bytes, tuple[Move, ...]] | None = None  # where the root stands
         self._steps = 1  # of the next slice
         self.seed(seed)
@@ -109,7 +124,13 @@ class Player:
 
     def aim(self, simulations: int | None) -> None:
         """Search until the root has that many visits; None: until stopped."""
-        self._want(FOREVER if simulations is None else min(simulations, FOREVER))
+        wanted = FOREVER if simulations is None else min(simulations, FOREVER)
+        if self.forest.settings.leaves > 1:
+            options = self.forest.host("options")
+            left = wanted - int(self.forest.host("nodes")[0, 0]["visits"])
+            options[layout.LEAVES] = max(1, min(self.forest.settings.leaves, left // EACH_LEAF))
+            self._write("options", options)
+        self._want(wanted)
 
     @property
     def finished(self) -> bool:
@@ -119,7 +140,7 @@ class Player:
     def advance(self) -> None:
         """A slice of the search, about as long as a look at the clock is worth."""
         before = time.perf_counter()
-        steps = max(1, min(self._steps, self._grow()))
+        steps = max(1, min(self._steps, self._grow() // self.forest.settings.leaves))
         self._run(steps)
         rate = steps / max(time.perf_counter() - before, 1e-6)
         self._steps = max(1, min(4096, int(rate * SLICE_SECONDS)))
@@ -136,7 +157,7 @@ class Player:
         if info[layout.NODES] < 0.8 * nodes and info[layout.EDGES] < 0.8 * edges and room > 0:
             return int(room)
         self.capacity *= 2
-        settings = Settings(simulations=self.capacity, c=old.settings.c, fpu=old.settings.fpu)
+        settings = replace(old.settings, simulations=self.capacity)
         arrays = old.arrays
         new = Forest(self.game, 1, settings, gpu=old.gpu, x=arrays.x, logits=arrays.logits, outlook=arrays.outlook)
         kept = {name: old.host(name) for name in arrays._fields}

@@ -1,4 +1,4 @@
-"""A forest of trees and the net that answers their questions: on one thread of the CPU, or on a GPU."""
+"""A forest of trees and the net that answers their questions: on the CPU or on a GPU."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from meijin.learning.nets.cache import CachedEvaluator
 from meijin.learning.nets.evaluator import CpuEvaluator, Evaluator
 from meijin.learning.nets.weights import HasWeights
 from meijin.search.forest import Forest, Settings, layout
 
 
-def make_evaluator(net: HasWeights, batch: int, device: str = "cpu", dtype: str = "") -> Evaluator:
-    """Whatever evaluates fastest there; with `dtype` ("float32", "bfloat16", "float16") in that precision."""
+def make_evaluator(
+    net: HasWeights, batch: int, device: str = "cpu", dtype: str = "", threads: int = 1, cache: bool = False
+) -> Evaluator:
+    """Whatever evaluates fastest there; with `dtype` ("float32", "bfloat16", "float16") in that precision.
+
+    On a CPU it uses `threads` threads, and with `cache` it does not evaluate equal positions twice.
+    """
     if device == "cpu" and dtype in ("", "float32"):
-        return CpuEvaluator(net, batch)
+        own = CpuEvaluator(net, batch, threads=threads)
+        return CachedEvaluator(own) if cache else own
     from meijin.learning.files import need_torch
 
     need_torch(f"device '{device}'" if device != "cpu" else f"dtype '{dtype}'")
     from meijin.learning.zero.inference import TorchEvaluator
 
-    return TorchEvaluator(net, batch, device=device, dtype=dtype or None, graph=False, threads=1)
+    return TorchEvaluator(net, batch, device=device, dtype=dtype or None, graph=False, threads=threads)
 
 
 def make_worker(net: HasWeights, games: int, settings: Settings, *, device: str = "cpu", **options: Any) -> Worker:
@@ -54,9 +61,11 @@ class Worker:
         seed: int = 0,
         slots: int = 1,
         rivals: int = 0,
+        threads: int = 1,
+        cache: bool = False,
     ):
         self.device, self.rivals = device, rivals
-        self.evaluator = make_evaluator(net, games, device, dtype)
+        self.evaluator = make_evaluator(net, games * settings.leaves, device, dtype, threads, cache)
         self.past = make_evaluator(net, rivals, device, dtype) if rivals else None
         self.forest = self._forest(
             game=net.game, count=games, settings=settings, selfplay=selfplay, slots=slots, seed=seed
@@ -77,7 +86,7 @@ class Worker:
 
     def evaluate(self) -> None:
         """The net answers, and the past one where it is its turn."""
-        self.evaluator.run()
+        self.evaluator.run(self.forest.questions if self.forest.count == 1 else None)
         if self.past is not None:
             x, *answers = self.evaluator.arrays
             past_x, *past_answers = self.past.arrays
@@ -92,6 +101,7 @@ class Worker:
         for _ in range(steps):
             self.forest.step()
             self.evaluate()
+        self.forest.settle()
 
     def wait(self) -> None:
         """Until everything that was begun is done."""

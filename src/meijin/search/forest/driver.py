@@ -13,12 +13,14 @@ from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.rng import stream, streams
 from meijin.core.state import State
-from meijin.search.forest import layout, steps
+from meijin.search.forest import layout, leaves, steps
 from meijin.search.forest.layout import Arrays
 from meijin.search.forest.packing import packing
 from meijin.search.forest.selection import halving_table
 
-LEAST = {"simulations": 1, "considered": 1} | dict.fromkeys(
+DEEPEST = 4096  # plies from the root that a tree has nodes for
+
+LEAST = {"simulations": 1, "considered": 1, "leaves": 1} | dict.fromkeys(
     (
         "c",
         "alpha",
@@ -62,6 +64,7 @@ class Settings:
     play_on: float = 0.1  # share of the games in which no seat may resign, to see how often that would be wrong
     reuse: bool = False  # keep the tree below the move that was made
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
+    leaves: int = 1  # of a tree that the net is asked about at once; more need PUCT, and no self-play
     free_simulations: int = 0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, whose trees wait
 
     def __post_init__(self) -> None:
@@ -75,6 +78,8 @@ class Settings:
             raise BadParameter("full_share below 1 needs fast_simulations, the length of the other searches")
         if self.gumbel and self.reuse:
             raise BadParameter("reuse=True: Gumbel's sequential halving begins with a fresh root; leave reuse out")
+        if self.gumbel and self.leaves > 1:
+            raise BadParameter(f"leaves={self.leaves}: Gumbel's sequential halving asks about one leaf at a time")
 
     def array(self, gpu: bool = False) -> np.ndarray:
         values = np.zeros(layout.OPTIONS_SIZE)
@@ -101,6 +106,7 @@ class Settings:
             (layout.RESIGN_PLAY_ON, self.play_on),
             (layout.REUSE, float(self.reuse)),
             (layout.HURRY, float(self.hurry)),
+            (layout.LEAVES, self.leaves),
             (layout.FREE_SIMULATIONS, self.free_simulations or (1 if gpu else 64)),
         ):
             values[slot] = value
@@ -129,14 +135,15 @@ def memory(
     nodes = (settings.simulations + 2) * (2 if game.chance else 1)
     edges = min(nodes * game.branching, int(2 * nodes * mean_moves(game)) + 2 * game.branching)
     cells, form = len(game.board.cells), packing(game)
-    seats, width = game.seats, game.branching
+    seats, width, asked = game.seats, game.branching, count * settings.leaves
     return {
         "root_words": (np.uint64, (count, game.dtype.itemsize // 8)),
-        "here_words": (np.uint64, (count, game.dtype.itemsize // 8)),
+        "here_words": (np.uint64, (asked, game.dtype.itemsize // 8)),
         "nodes": (layout.node_dtype(), (count, nodes)),
         "edges": (layout.edge_dtype(seats), (count, edges)),
         "info": (np.int32, (count, layout.INFO_SIZE)),
-        "path": (np.int32, (count, nodes, 2)),
+        "path": (np.int32, (asked, min(nodes, DEEPEST), 2)),
+        "asked": (np.int32, (asked, layout.ASKED_SIZE)),
         "moves": (np.int32, (count, width)),
         "probs": (np.float64, (count, width)),
         "scores": (np.float64, (count, seats)),
@@ -146,9 +153,9 @@ def memory(
         "noise": (np.float32, (count, width)),
         "stats": (np.int64, (count, layout.STATS_SIZE)),
         "sums": (np.float64, (count, seats)),
-        "x": (np.float32, (count, game.num_planes, cells)),
-        "logits": (np.float32, (count, game.num_moves)),
-        "outlook": (np.float32, (count, seats)),
+        "x": (np.float32, (asked, game.num_planes, cells)),
+        "logits": (np.float32, (asked, game.num_moves)),
+        "outlook": (np.float32, (asked, seats)),
         "bits": (np.uint8, (count, slots, max(1, form.bytes))),
         "numbers": (np.float32, (count, slots, max(1, form.numbers))),
         "kept_moves": (np.int16, (count, slots, width if selfplay else 1)),
@@ -185,6 +192,8 @@ class Forest:
         assert game.branching is not None and game.num_planes is not None
         if count < 1:
             raise BadParameter(f"{count} trees: must be at least 1")
+        if settings.leaves > 1 and selfplay:
+            raise BadParameter(f"leaves={settings.leaves}: self-play asks about one leaf of each tree at a time")
         if game.num_moves > 2**15 - 1 and selfplay:
             raise BadParameter(f"{game} has {game.num_moves} moves; self-play keeps at most {2**15 - 1}")
         self.game, self.count, self.settings, self.gpu, self.selfplay = game, count, settings, gpu, selfplay
@@ -212,19 +221,28 @@ class Forest:
 
     # ---- driving ----
 
-    def _run(self, maker: Any) -> None:
+    def _run(self, maker: Any, stream: Any = 0) -> None:
         if self.gpu:
-            device.over(self.game, maker, self.count, self.arrays)
+            device.over(self.game, maker, self.count, self.arrays, stream)
         else:
             self.game.kernel(steps.on_cpu(maker))(self.arrays, 0, self.count)
 
     def step(self, stream: Any = 0) -> None:
         """One step of every tree; on a GPU in that stream and without waiting for its end."""
-        maker = steps.step_with(self.settings.gumbel, self.selfplay)
-        if self.gpu:
-            device.over(self.game, maker, self.count, self.arrays, stream)
-        else:
-            self.game.kernel(steps.on_cpu(maker))(self.arrays, 0, self.count)
+        several = self.settings.leaves > 1
+        self._run(leaves.step if several else steps.step_with(self.settings.gumbel, self.selfplay), stream)
+
+    def settle(self, stream: Any = 0) -> None:
+        """Put the net's answers into the trees without asking anything more: no simulation is under way then."""
+        if self.settings.leaves > 1:
+            self._run(leaves.settle, stream)
+
+    @property
+    def questions(self) -> int:
+        """How many of the leaves the net has been asked about, which are the first ones; for a single tree."""
+        if self.settings.leaves == 1:
+            return int(self.host("info")[0, layout.WAITS])
+        return int(self.host("asked")[:, layout.LEAF_WAITS].sum())
 
     def restart(self, roots: Any | None = None) -> None:
         """Forget the trees; with records, search these positions next."""

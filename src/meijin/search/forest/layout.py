@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 NONE = -1  # no child yet
+ASKED = -2  # no child yet, but the net has been asked about it: see `leaves`
 
 
 def node_dtype() -> np.dtype[Any]:
@@ -25,7 +26,7 @@ def node_dtype() -> np.dtype[Any]:
         ("visits", "i4"),  # simulations that went on from here: the sum of its edges' visits
         ("turn", "i4"),
         ("value", "f4"),  # what the net says the mover can expect; of chance: where its outcomes begin, see `by_odds`
-        ("mark", "i4"),  # its new place while the tree is rerooted
+        ("mark", "i4"),  # simulations under way below it, see `leaves`; its new place while the tree is rerooted
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -36,7 +37,7 @@ def edge_dtype(seats: int) -> np.dtype[Any]:
         ("prior", "f4"),  # of a chance outcome: its probability
         ("logit", "f4"),  # of a move: the logarithm of what the net says, before any noise
         ("visits", "i4"),
-        ("child", "i4"),  # node, or NONE
+        ("child", "i4"),  # node, NONE or ASKED
         ("move", "i4"),
         ("proven", "i4"),  # 1: its mean is what best play gives, exactly
     ]
@@ -90,7 +91,8 @@ FREE_SIMULATIONS = 21  # simulations in one step that may end without a question
 HURRY = 22  # 1: a root that is proven moves at once
 RIVALS = 23  # this many trees, the first ones, play against a past net
 NET = 24  # the number of the net that answers, which is kept with every position
-OPTIONS_SIZE = 25
+LEAVES = 25  # the most leaves of a tree that the net is asked about at once
+OPTIONS_SIZE = 26
 
 # Slots of `stats` (int64), one row per tree.
 GAMES = 0  # finished games
@@ -110,21 +112,28 @@ STATS_SIZE = 12
 # States of a position in the record.
 EMPTY, PENDING, FINISHED = 0, 1, 2
 
+# Slots of `asked`: info's WAITS, DEPTH and STORED of each leaf, where a tree asks about several at once.
+LEAF_WAITS, LEAF_DEPTH, LEAF_STORED, ASKED_SIZE = 0, 1, 2, 3
+
 # How a plane is packed: one bit per cell, one number for all cells, or one number per cell.
 BITS, FLAT, WHOLE = 0, 1, 2
 
 
 class Arrays(NamedTuple):
-    """All arrays of a forest; the first axis is the tree, unless it says otherwise."""
+    """All arrays of a forest; the first axis is the tree, unless it says otherwise.
+
+    Leaves are numbered tree by tree: leaf j of tree i is `i * leaves + j`.
+    """
 
     roots: Any  # records: the position at the root
-    here: Any  # records: the position where the latest simulation ended
+    here: Any  # records [leaf]: the position where the latest simulation ended
     root_words: Any  # uint64 [tree, word]: the same memory as `roots`
     here_words: Any  # and as `here`
     nodes: Any  # [tree, node]
     edges: Any  # [tree, edge]
     info: Any  # int32 [tree, slot]
-    path: Any  # int32 [tree, depth, 2]: node and edge
+    path: Any  # int32 [leaf, depth, 2]: node and edge
+    asked: Any  # int32 [leaf, slot]
     moves: Any  # int32 [tree, branching]
     probs: Any  # float64 [tree, branching]
     scores: Any  # float64 [tree, seat]
@@ -138,9 +147,9 @@ class Arrays(NamedTuple):
     table: Any  # int32 [considered, simulation], shared: see `halving_table`
     options: Any  # float64 [slot], shared
     # what the net sees and says
-    x: Any  # float32 [tree, plane, cell]
-    logits: Any  # float32 [tree, move]
-    outlook: Any  # float32 [tree, seat], the mover's first
+    x: Any  # float32 [leaf, plane, cell]
+    logits: Any  # float32 [leaf, move]
+    outlook: Any  # float32 [leaf, seat], the mover's first
     # the record of self-play; one slot per position
     bits: Any  # uint8 [tree, slot, byte]
     numbers: Any  # float32 [tree, slot, number]

@@ -10,6 +10,7 @@ import numpy as np
 from meijin.core.compile import Function
 from meijin.core.game import Game
 from meijin.search.forest.layout import (
+    ASKED,
     CONSIDERED,
     DONE,
     FORCED,
@@ -51,7 +52,7 @@ def by_odds(nodes: Any, edges: Any, i: int) -> int:
     """
     first = nodes[i].first
     last = first + nodes[i].count - 1
-    at = (nodes[i].value + nodes[i].visits * GOLDEN) % 1.0
+    at = (nodes[i].value + (nodes[i].visits + nodes[i].mark) * GOLDEN) % 1.0
     for e in range(first, last):
         at -= edges[e].prior
         if at < 0.0:
@@ -59,8 +60,11 @@ def by_odds(nodes: Any, edges: Any, i: int) -> int:
     return last
 
 
-def puct(game: Game) -> Function:
-    """`choose(nodes, edges, i, info, options, noise, table, weights, bounds)`: the edge with the highest bound."""
+def puct(game: Game, several: bool = False) -> Function:
+    """`choose(nodes, edges, i, info, options, noise, table, weights, bounds)`: the edge with the highest bound.
+
+    With `several` leaves asked about at once, a simulation under way counts as a visit that changes no mean.
+    """
     level = make_normalise(game)
 
     def choose(
@@ -76,11 +80,13 @@ def puct(game: Game) -> Function:
     ) -> int:
         node = nodes[i]
         seat, first, end, visits = node.turn, node.first, node.first + node.count, node.visits
+        if several:
+            visits += node.mark
         total = np.float64(node.value)
         for e in range(first, end):
             total += edges[e].total[seat]
         # Never below the worst there is: a move that nobody has looked at comes before one that is proven to lose.
-        unvisited = max(-1.0, level(total / (visits + 1), seat, bounds) - options[FPU])
+        unvisited = max(-1.0, level(total / (node.visits + 1), seat, bounds) - options[FPU])
         explore = options[C] * math.sqrt(visits + 1.0)
         forced = options[FORCED] * visits if i == 0 else 0.0
         best, most = first, -math.inf
@@ -93,6 +99,9 @@ def puct(game: Game) -> Function:
             else:
                 value = unvisited
             if not edges[e].proven:  # nothing more is to be learned of those
+                if several:
+                    child = edges[e].child
+                    n += nodes[child].mark if child >= 0 else 1 if child == ASKED else 0
                 value += explore * prior / (1 + n)
             if value > most:
                 best, most = e, value

@@ -13,6 +13,7 @@ from meijin.core.kernels import no_odds
 from meijin.core.rng import choose as draw
 from meijin.core.rng import uniform
 from meijin.search.forest.layout import (
+    ASKED,
     DEEPEST,
     DEPTH,
     DONE,
@@ -58,6 +59,7 @@ def make_add_node(game: Game) -> Function:
         node.visits = 0
         node.turn = turn
         node.value = 0.0
+        node.mark = 0
         for e in range(first, first + count):
             for k in range(seats):
                 edges[e].total[k] = 0.0
@@ -229,7 +231,8 @@ def copy_words(dst: Any, src: Any) -> None:
 def make_select(game: Game, choose_edge: Function) -> Function:
     """`select(...)`: one simulation from the root to a position for the net (True) or to the end of the game (False).
 
-    At the end of the game its scores have been backed up already.
+    At the end of the game its scores have been backed up already. Where the net has been asked about that position
+    but has not answered, the result is True, too, but WAITS stays 0.
     """
     turn, play, score, odds = game.turn, game.play, game.score, game.odds or no_odds
     seats, scaled, add_node, backup, prove = (
@@ -303,8 +306,10 @@ def make_select(game: Game, choose_edge: Function) -> Function:
                     values[k] = edges[e].total[k] / edges[e].visits
                 backup(nodes, edges, info, path, values, bounds)
                 return False
-            play(s, edges[e].move)
             i = edges[e].child
+            if i == ASKED:
+                return True
+            play(s, edges[e].move)
 
     return select
 
@@ -361,6 +366,8 @@ def make_reroot(game: Game) -> Function:
         for e in range(pool):
             if edges[e].child != NONE:
                 edges[e].child = nodes[edges[e].child].mark
+        for i in range(used):
+            nodes[i].mark = 0
         return True
 
     return reroot

@@ -76,7 +76,7 @@ def net_file(weights: Weights) -> bytes:
         "ops": code.ops[: program.playing].astype(np.int32),
         "tables": code.tables,
         "grid": code.grid.astype(np.int32),
-        "starts": runner._starts.astype(np.int32),
+        "starts": runner._starts[0].astype(np.int32),
         "steps": runner._steps.astype(np.int32),
     }
     header: dict[str, Any] = {
