@@ -91,9 +91,11 @@ def make_champion(
 
 
 def _facts(source: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """What is known about how the net was trained: its config and its curve."""
+    """What is known about how the net was trained: its config and its curve, of its run or of another champion."""
     found: dict[str, Any] = {
-        key: facts[key] for key in ("iteration", "seconds", "positions", "games", "elo") if key in facts
+        key: facts[key]
+        for key in ("iteration", "seconds", "positions", "games", "elo", "config", "curve")
+        if key in facts
     }
     run = RunFolder(source.parent.parent)
     if run.config.is_file():

@@ -3,9 +3,9 @@
 While the net is being asked about a leaf, its edge is ASKED and every node of the path counts the simulation in `mark`.
 Further simulations see it as a virtual visit: it lowers the exploration term but leaves the means as they are. One that
 still reaches a leaf already asked about ends the collecting, so that a small or narrow tree asks about few. A virtual
-loss would fill larger batches, but it sends simulations to moves that are not worth them: of 100 positions of Othello, a
-search with virtual visits chose another move than one with single leaves in 0 to 2, with a virtual loss in 3 to 8. Once
-the net has answered, no trace is left.
+loss would fill larger batches, but it sends simulations to moves that are not worth them: in 100 positions of Othello,
+a search chose another move than with single leaves 0 to 2 times with virtual visits, 3 to 8 times with a virtual loss.
+Once the net has answered, no trace is left.
 """
 
 from __future__ import annotations
