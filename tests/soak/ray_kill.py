@@ -1,10 +1,14 @@
-"""Training and a tournament on a Ray cluster whose actors, nodes and drivers are killed and whose store is filled.
+"""Training and a tournament on a Ray cluster of two nodes that is disturbed in every way, again and again.
 
-    python tests/soak/ray_kill.py [--kills 50] [--seed 1] [actor] [node] [driver] [store] [tournament]
+    python tests/soak/ray_kill.py [--kills 50] [--seed 1] [actor] [node] [driver] [store] [network] [tournament]
+
+The scenes kill an actor, a whole node or the driver, fill the object store of the head's node, or cut the network
+between the two nodes for 20 seconds. In `tournament`, actors, nodes and drivers are killed. Each scene has one cluster.
+`network` gives each node a network namespace of its own; it needs Linux, root and `ip`, and is skipped without them.
 
 Laws: a run goes on, or resumes after its driver was killed; every iteration is there once; no chunk of positions is
-counted twice, and the positions on disk are those of the chunks; the actors of a dead driver end. A tournament ends
-with the records of one that nobody disturbed.
+counted twice, the positions counted are those on disk, and a kill costs at most the chunk in flight; the actors of a
+dead driver end. A tournament ends with the records of one that nobody disturbed.
 """
 
 from __future__ import annotations
@@ -13,12 +17,17 @@ import argparse
 import csv
 import json
 import os
+import queue
 import random
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -33,8 +42,10 @@ from meijin.arena.store import Store
 from meijin.core.errors import MeijinError
 
 PATIENCE = 180.0  # seconds for anything to happen
+CUT = 20.0  # seconds without a network
 STORE = 80 * 2**20  # bytes of a node's object store, the least that Ray takes
 GAME = "tic_tac_toe"
+RAYLET = str(Path(ray.__file__).parent / "core/src/ray/raylet/raylet")
 
 PLAN = """
 [tournament]
@@ -60,66 +71,98 @@ expression = "random"
 class Driver:
     """`meijin train` in a process of its own; its events are read as they come."""
 
-    def __init__(self, address: str, folder: Path):
-        self.address, self.folder, self.process = address, folder, None
-        self.warnings: list[str] = []
+    def __init__(self, cluster: Nodes, folder: Path):
+        self.cluster, self.folder = cluster, folder
+        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "meijin", "train", GAME, "zero", "--json", "--ray", self.address]
+        command = [
+            *self.cluster.inside,
+            sys.executable,
+            "-m",
+            "meijin",
+            "train",
+            GAME,
+            "zero",
+            "--json",
+            "--ray",
+            self.cluster.address,
+        ]
         command += ["--out", str(self.folder), "--iterations", "1000000", "--set", "length.positions=200"]
         command += ["--set", "selfplay.threads=1", "--set", "length.evaluate=0", "--set", "search.simulations=8"]
+        command += ["--set", "replay.window=1000000"]  # every position stays on disk
         resumed = (self.folder / "config.json").exists()
-        self.process: Any = subprocess.Popen(
-            command + (["--resume"] if resumed else ["--preset", "tiny"]), stdout=subprocess.PIPE, text=True
+        self.process = subprocess.Popen(
+            command + (["--resume"] if resumed else ["--preset", "tiny"]),
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **self.cluster.variables},
         )
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(self.process.stdout, self.lines), daemon=True).start()
+
+    @staticmethod
+    def _read(pipe: Any, lines: queue.SimpleQueue[str]) -> None:
+        for line in pipe:
+            lines.put(line)
+        lines.put("")
 
     def iterations(self, count: int) -> None:
         """Wait for so many more iterations."""
         until = time.monotonic() + PATIENCE
         while count:
-            line = self.process.stdout.readline()
-            assert line and time.monotonic() < until, "the run stands still or has ended"
+            try:
+                line = self.lines.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError("the run stands still") from None
+            assert line, "the run has ended"
             try:
                 event = json.loads(line)
             except ValueError:
                 raise AssertionError(f"not an event: {line!r}") from None
-            if event["event"] == "warned":
-                self.warnings.append(event["text"])
             count -= event["event"] == "iteration_done"
 
     def end(self, number: int) -> None:
         self.process.send_signal(number)
-        self.process.stdout.read()
         self.process.wait(PATIENCE)
 
-    def check(self) -> str:
+    def check(self, may_lose: int) -> str:
         """The laws of the run's directory."""
+        with (self.folder / "metrics.csv").open(newline="") as file:
+            table = list(csv.DictReader(file))
+        assert [int(row["iteration"]) for row in table] == list(range(1, len(table) + 1))
         numbers, positions = [], 0
-        for path in sorted((self.folder / "games").glob("*.safetensors")):
+        for row in table:
+            path = self.folder / "games" / f"{int(row['iteration']):06d}.safetensors"
             with safe_open(path, framework="np") as file:
                 chunks = json.loads(file.metadata()["chunks"])
                 rows = file.get_slice("bits").get_shape()[0]
             assert rows == sum(chunk["positions"] for chunk in chunks), path
             numbers += [chunk["chunk"] for chunk in chunks]
             positions += rows
+            assert positions == int(row["positions"]), path
         assert len(set(numbers)) == len(numbers), "a chunk is counted twice"
-        with (self.folder / "metrics.csv").open(newline="") as file:
-            table = list(csv.DictReader(file))
-        assert [int(row["iteration"]) for row in table] == list(range(1, len(table) + 1))
         lost = sum(float(row["chunks_lost"] or 0) for row in table)
-        return f"{len(table)} iterations, {len(numbers)} chunks, {positions} positions on disk, {lost:.0f} chunks lost"
+        assert lost <= may_lose, f"{lost:.0f} chunks are lost, and only {may_lose} could be in flight"
+        return f"{len(table)} iterations, {len(numbers)} chunks, {positions} positions, {lost:.0f} chunks lost"
 
 
 def processes(name: str) -> list[int]:
-    """Processes whose title begins like that."""
-    found = []
+    """Processes of our own nodes whose title begins like that."""
+    parents, named = {}, []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
+            with suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 if (entry / "cmdline").read_bytes().startswith(name.encode()):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
+                    named.append(int(entry.name))
+    return [pid for pid in named if os.getpid() in _ancestors(pid, parents)]
+
+
+def _ancestors(pid: int, parents: dict[int, int]) -> list[int]:
+    found = []
+    while pid := parents.get(pid, 0):
+        found.append(pid)
     return found
 
 
@@ -130,16 +173,81 @@ def wait(done: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
-def nodes(count: int) -> Cluster:
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
-    made: Cluster = patient(lambda: Cluster(initialize_head=True, head_node_args=head))
-    for _ in range(count - 1):
-        add_node(made)
-    return made
+class Nodes:
+    """A head and another node, of one core each, on the network of this machine."""
+
+    inside: tuple[str, ...] = ()  # the command that runs a command on the head's machine
+    variables: dict[str, str] = {}  # noqa: RUF012 - of the environment there
+
+    def __init__(self) -> None:
+        head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
+        self.made: Cluster = patient(lambda: Cluster(initialize_head=True, head_node_args=head))
+        self.address = str(self.made.address)
+        self.add()
+
+    def add(self) -> None:
+        patient(lambda: self.made.add_node(num_cpus=1, object_store_memory=STORE))
+
+    def remove(self, graceful: bool) -> None:
+        other = next(node for node in self.made.list_all_nodes() if node is not self.made.head_node)
+        self.made.remove_node(other, allow_graceful=graceful)
+
+    def close(self) -> None:
+        self.made.shutdown()
 
 
-def add_node(cluster: Cluster) -> None:
-    patient(lambda: cluster.add_node(num_cpus=1, object_store_memory=STORE))
+class Apart(Nodes):
+    """The same in two network namespaces that share a switch."""
+
+    def __init__(self) -> None:
+        self.address, names = "10.77.0.1:6379", [f"meijin-{os.getpid()}-{role}" for role in ("switch", "head", "other")]
+        self.switch, *hosts = self.names = names
+        self.inside = ("ip", "netns", "exec", hosts[0])
+        self.variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        self.processes: list[subprocess.Popen[bytes]] = []
+        try:
+            for name in names:
+                _ip(f"netns add {name}")
+                _ip(f"-n {name} link set lo up")
+            _ip(f"-n {self.switch} link add name bridge0 type bridge")
+            _ip(f"-n {self.switch} link set bridge0 up")
+            for number, name in enumerate(hosts, 1):
+                _ip(f"-n {self.switch} link add port{number} type veth peer name eth0 netns {name}")
+                _ip(f"-n {self.switch} link set port{number} master bridge0 up")
+                _ip(f"-n {name} addr add 10.77.0.{number}/24 dev eth0")
+                _ip(f"-n {name} link set eth0 up")
+                _ip(f"-n {name} route add default dev eth0")  # Ray asks for the way out to learn its own address
+                self._start(name, number)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, name: str, number: int) -> None:
+        how = ["--head", "--port=6379", "--include-dashboard=false"] if number == 1 else [f"--address={self.address}"]
+        command = ["ip", "netns", "exec", name, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *how]
+        command += ["--num-cpus=1", f"--object-store-memory={STORE}", f"--node-ip-address=10.77.0.{number}"]
+        environment = {**os.environ, **self.variables}
+        quiet = subprocess.DEVNULL
+        self.processes.append(subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment))
+        wait(lambda: len(processes(RAYLET)) == number, "a node starts")
+
+    def cut(self) -> None:
+        """No packet passes between the nodes, and no one is told."""
+        _ip(f"-n {self.switch} link set port2 nomaster")
+
+    def mend(self) -> None:
+        _ip(f"-n {self.switch} link set port2 master bridge0")
+
+    def close(self) -> None:
+        for process in reversed(self.processes):
+            process.terminate()
+            process.wait(PATIENCE)
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def _ip(command: str) -> None:
+    subprocess.run(["ip", *command.split()], check=True)
 
 
 def patient(start: Callable[[], Any]) -> Any:
@@ -150,45 +258,63 @@ def patient(start: Callable[[], Any]) -> Any:
     return start()
 
 
-def train(kills: int, rng: random.Random, strike: Callable[[Cluster, Driver, random.Random], None]) -> str:
-    """A run that is struck so many times, and makes progress after each."""
-    cluster = nodes(2)
+Strike = Callable[[Any, Driver, random.Random], None]
+
+
+def train(kills: int, rng: random.Random, strike: Strike, costs: int, kind: type[Nodes] = Nodes) -> str:
+    """A run that is struck so many times, makes progress after each, and loses at most `costs` chunks by each."""
+    cluster = kind()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            driver = Driver(cluster.address, Path(folder) / "run")
+            driver = Driver(cluster, Path(folder) / "run")
             driver.start()
             driver.iterations(2)
-            for _ in range(kills):
+            for number in range(1, kills + 1):
                 strike(cluster, driver, rng)
                 driver.iterations(2)
+                if number % 10 == 0:
+                    print(f"{strike.__name__} {number}: {driver.check(costs * number)}", flush=True)
             driver.end(signal.SIGINT)
             wait(lambda: not processes("ray::Player"), "the actors end")
-            return driver.check()
+            return driver.check(costs * kills)
     finally:
-        cluster.shutdown()
+        cluster.close()
 
 
-def kill_actor(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
+def kill_actor(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
+    """At any time: while it compiles, plays or waits."""
     wait(lambda: bool(processes("ray::Player")), "there are actors")
     os.kill(rng.choice(processes("ray::Player")), signal.SIGKILL)
 
 
-def kill_node(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
-    others = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
-    cluster.remove_node(rng.choice(others), allow_graceful=rng.random() < 0.5)
+def kill_node(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
+    wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
+    driver.iterations(rng.randrange(3))
+    cluster.remove(graceful=rng.random() < 0.5)
     driver.iterations(1)
-    add_node(cluster)
+    cluster.add()
 
 
-def kill_driver(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
+def kill_driver(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
     time.sleep(rng.random())
     driver.end(signal.SIGKILL)
     wait(lambda: not processes("ray::Player"), "the actors of a dead driver end")
-    driver.check()
+    driver.check(0)
     driver.start()
 
 
-def fill_store(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
+def cut_network(cluster: Apart, driver: Driver, rng: random.Random) -> None:
+    """The head's actor plays on alone; afterwards there are two again."""
+    wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
+    driver.iterations(rng.randrange(3))
+    until = time.monotonic() + CUT
+    cluster.cut()
+    while time.monotonic() < until:
+        driver.iterations(1)
+    cluster.mend()
+
+
+def fill_store(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
     """Fill the object store of the head's node, wait for the run to go on, and free it."""
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     held = [ray.put(np.zeros(STORE // 4, np.uint8)) for _ in range(6)]  # more than there is: the rest is spilled
@@ -200,7 +326,7 @@ def fill_store(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
 
 def tournament(kills: int, rng: random.Random) -> str:
     """A tournament whose actors, node and driver are killed again and again has the records of an undisturbed one."""
-    cluster = nodes(2)
+    cluster, struck = Nodes(), Counter[str]()
     try:
         with tempfile.TemporaryDirectory() as folder:
             plan = Path(folder) / "plan.toml"
@@ -208,31 +334,35 @@ def tournament(kills: int, rng: random.Random) -> str:
             command = [sys.executable, "-m", "meijin", "tournament", str(plan), "--json", "--db"]
             subprocess.run([*command, f"{folder}/alone.db"], check=True, stdout=subprocess.DEVNULL)
             disturbed = [*command, f"{folder}/killed.db", "--ray", cluster.address]
-            done = 0
             while True:
                 process = subprocess.Popen(disturbed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while process.poll() is None and done < kills:
+                while process.poll() is None and struck.total() < kills:
                     before = count(f"{folder}/killed.db")
                     wait(lambda: process.poll() is not None or count(f"{folder}/killed.db") > before + 20, "games")  # noqa: B023
                     if process.poll() is not None:
                         break
-                    done += 1
-                    match rng.choice(["actor", "actor", "node", "driver"]):
-                        case "actor" if victims := processes("ray::Table"):
-                            os.kill(rng.choice(victims), signal.SIGKILL)
+                    what = rng.choice(["actor", "actor", "node", "driver"])
+                    match what:
+                        case "actor":
+                            with suppress(IndexError, ProcessLookupError):  # none at this moment
+                                os.kill(rng.choice(processes("ray::Table")), signal.SIGKILL)
+                                struck[what] += 1
+                            continue
                         case "node":
-                            cluster.remove_node(next(n for n in cluster.list_all_nodes() if n is not cluster.head_node))
-                            add_node(cluster)
+                            cluster.remove(graceful=rng.random() < 0.5)
+                            cluster.add()
                         case "driver":
                             process.kill()
                             process.wait()
+                    struck[what] += 1
                 if process.wait() == 0:
                     break
             one, other = (records(f"{folder}/{name}.db") for name in ("alone", "killed"))
             assert one == other, "the records differ"
-            return f"{len(one)} games, {done} kills"
+            assert struck.total() == kills, f"over after {struck}: the plan is too short"
+            return f"{len(one)} games, {dict(struck)}"
     finally:
-        cluster.shutdown()
+        cluster.close()
 
 
 def count(path: str) -> int:
@@ -251,10 +381,11 @@ def records(path: str) -> list[Any]:
 
 
 SCENES: dict[str, Callable[[int, random.Random], str]] = {
-    "actor": lambda kills, rng: train(kills, rng, kill_actor),
-    "node": lambda kills, rng: train(kills, rng, kill_node),
-    "driver": lambda kills, rng: train(kills, rng, kill_driver),
-    "store": lambda kills, rng: train(kills, rng, fill_store),
+    "actor": lambda kills, rng: train(kills, rng, kill_actor, costs=1),
+    "node": lambda kills, rng: train(kills, rng, kill_node, costs=1),
+    "driver": lambda kills, rng: train(kills, rng, kill_driver, costs=0),
+    "store": lambda kills, rng: train(kills, rng, fill_store, costs=0),
+    "network": lambda kills, rng: train(kills, rng, cut_network, costs=1, kind=Apart),
     "tournament": tournament,
 }
 
@@ -265,7 +396,11 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50, help="in each scene (default 50)")
     parser.add_argument("--seed", type=int, default=1)
     options, _ = parser.parse_known_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
     for name in options.scenes or SCENES:
+        if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
+            print("ray_kill network: skipped; it needs root and `ip`")
+            continue
         began = time.monotonic()
         said = SCENES[name](options.kills, random.Random(options.seed))
         print(f"ray_kill {name}: {options.kills} kills, {time.monotonic() - began:.0f} s: {said}", flush=True)
