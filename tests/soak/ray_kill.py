@@ -288,8 +288,9 @@ def kill_actor(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
 
 
 def kill_node(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
-    wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
-    driver.iterations(rng.randrange(3))
+    if rng.random() < 0.5:  # else at any time: while the node or its actor starts
+        wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
+        driver.iterations(rng.randrange(3))
     cluster.remove(graceful=rng.random() < 0.5)
     driver.iterations(1)
     cluster.add()
@@ -397,6 +398,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options, _ = parser.parse_known_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else actors hardly start on a machine that is busy otherwise
     for name in options.scenes or SCENES:
         if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
             print("ray_kill network: skipped; it needs root and `ip`")
