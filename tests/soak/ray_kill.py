@@ -29,7 +29,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,8 @@ class Driver:
         ]
         command += ["--out", str(self.folder), "--iterations", "1000000", "--set", "length.positions=200"]
         command += ["--set", "selfplay.threads=1", "--set", "length.evaluate=0", "--set", "search.simulations=8"]
-        command += ["--set", "replay.window=1000000"]  # every position stays on disk
+        # Every position stays on disk; little is learned.
+        command += ["--set", "replay.window=1000000", "--set", "training.reuse=0.2"]
         resumed = (self.folder / "config.json").exists()
         self.process = subprocess.Popen(
             command + (["--resume"] if resumed else ["--preset", "tiny"]),
@@ -121,6 +122,9 @@ class Driver:
             except ValueError:
                 raise AssertionError(f"not an event: {line!r}") from None
             count -= event["event"] == "iteration_done"
+
+    def kill(self) -> None:
+        self.process.kill()
 
     def end(self, number: int) -> None:
         self.process.send_signal(number)
@@ -265,9 +269,10 @@ def train(kills: int, rng: random.Random, strike: Strike, costs: int, kind: type
     """A run that is struck so many times, makes progress after each, and loses at most `costs` chunks by each."""
     cluster = kind()
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as ending:
             driver = Driver(cluster, Path(folder) / "run")
             driver.start()
+            ending.callback(driver.kill)
             driver.iterations(2)
             for number in range(1, kills + 1):
                 strike(cluster, driver, rng)
@@ -318,11 +323,13 @@ def cut_network(cluster: Apart, driver: Driver, rng: random.Random) -> None:
 def fill_store(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
     """Fill the object store of the head's node, wait for the run to go on, and free it."""
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    held = [ray.put(np.zeros(STORE // 4, np.uint8)) for _ in range(6)]  # more than there is: the rest is spilled
-    views = ray.get(held[-2:])  # in use: cannot be spilled
-    driver.iterations(3)
-    del views, held
-    ray.shutdown()
+    try:
+        held = [ray.put(np.zeros(STORE // 4, np.uint8)) for _ in range(6)]  # more than there is
+        views = ray.get(held)  # in use: none of them can be spilled
+        driver.iterations(3)
+        del views, held
+    finally:
+        ray.shutdown()
 
 
 def tournament(kills: int, rng: random.Random) -> str:
@@ -399,6 +406,7 @@ def main() -> None:
     options, _ = parser.parse_known_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
     os.environ.setdefault("RAY_worker_niceness", "0")  # else actors hardly start on a machine that is busy otherwise
+    os.environ.setdefault("RAY_max_direct_call_object_size", "1000")  # small chunks go through the object store, too
     for name in options.scenes or SCENES:
         if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
             print("ray_kill network: skipped; it needs root and `ip`")
