@@ -14,7 +14,8 @@ seconds, through the same code of the learner's side and the same object store. 
 learner's side no longer keeps up.
 
 `scaling` plays with 1, 2 and 4 actors of one core each, in turns: positions per second, the cores that they got, and
-positions per second of processor time, which should not depend on the number of actors.
+positions per second of their processor time, which should not depend on the number of actors; besides, the cores that
+all other processes took, Ray's and the learner's side.
 
 `strength` trains with the same settings here and on Ray, once per seed, and lets the last nets play each other and
 plain tree search. Runs that are already in `--out` are not repeated; `--only local` or `--only ray` makes only those.
@@ -49,6 +50,7 @@ from meijin.training.ray_source import RaySource, _arrays
 from meijin.training.sources import Processes, Source
 from meijin.training.zero_run import ZeroRun
 
+STEADY = 6  # chunks after which an actor's games begin and end at an even rate
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -94,10 +96,8 @@ def memory(pids: list[int]) -> float:
 # ---- worker processes and actors ----
 
 
-def measured(
-    source: Source, net: Net, latest: Path, seconds: float, began: float, what: str = "simulations"
-) -> list[float]:
-    """Seconds to the first chunk, simulations or positions per second, per CPU second, MiB, and cores in use."""
+def measured(source: Source, net: Net, latest: Path, seconds: float, began: float) -> list[float]:
+    """Seconds to the first chunk, simulations/s, simulations per CPU second, MiB."""
     source.load(net, latest, 0.0, 0)
     on = lambda done, total: True  # noqa: E731
     source.collect(1, on)
@@ -108,13 +108,12 @@ def measured(
         source.collect(1, on)
         waited = time.perf_counter() - asked
     pids = descendants()
-    began, used, count = time.perf_counter(), cpu_seconds([*pids, os.getpid()]), 0.0
+    began, used, simulations = time.perf_counter(), cpu_seconds([*pids, os.getpid()]), 0.0
     while time.perf_counter() - began < seconds:
-        found, stats = source.collect(1, on)
-        count += stats["simulations"] if what == "simulations" else len(found)
+        simulations += source.collect(1, on)[1]["simulations"]
     spent = time.perf_counter() - began
     used = cpu_seconds([*pids, os.getpid()]) - used
-    return [start, count / spent, count / max(used, 1e-9), memory(pids), used / spent]
+    return [start, simulations / spent, simulations / max(used, 1e-9), memory(pids)]
 
 
 def sources(options: argparse.Namespace) -> None:
@@ -142,7 +141,7 @@ def sources(options: argparse.Namespace) -> None:
                 print(name, [round(value, 1) for value in times[-1]], flush=True)
     rows = []
     for name, found in seen.items():
-        start, rate, efficiency, mib, _ = (float(np.median(column)) for column in zip(*found, strict=True))
+        start, rate, efficiency, mib = (float(np.median(column)) for column in zip(*found, strict=True))
         rows.append([name, f"{start:.1f} s", human(rate), human(efficiency), f"{mib:,.0f} MiB"])
     print(f"{options.game}, {cores} workers of one core, medians of {options.rounds}; {machine()}")
     print(table(["", "to the first chunk", "simulations/s", "per CPU second", "memory"], rows))
@@ -155,27 +154,41 @@ def scaling(options: argparse.Namespace) -> None:
     import ray
 
     game = make(options.game)
-    config = preset("quick", game).changed({"selfplay": {"threads": 1, "games": 64}, "length.positions": 400})
+    config = preset("quick", game).changed({"selfplay": {"threads": 1, "games": 16}, "length.positions": 400})
     net, counts = Net(game, NetConfig.sized("nano")), (1, 2, 4)
     SelfPlay(net, 8, config.search, seed=1).advance(20)  # compiled once for all
     seen: dict[int, list[list[float]]] = {count: [] for count in counts}
+    os.environ.setdefault("RAY_worker_niceness", "0")  # actors hold their own beside whatever else the machine does
     # More than there may be: what matters is how many positions a second of a core gives.
     ray.init(address="local", num_cpus=max(counts), include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     with contextlib.closing(Cluster()) as cluster:
         for round_ in range(options.rounds):
             for count, times in seen.items():
                 source = RaySource(cluster, config, ("cpu",), round_, most=count)
-                began = time.perf_counter()
-                times.append(measured(source, net, Path("none"), options.seconds, began, "positions"))
+                source.load(net, Path("none"), 0.0, 0)
+                while len(source.crew.members) < count or any(m.done < STEADY for m in source.crew.members):
+                    source.collect(1, lambda done, total: True)
+                times.append(_rates(source, options.seconds))
                 source.close()
                 print(count, [round(value, 2) for value in times[-1]], flush=True)
     ray.shutdown()
     rows = []
     for count, found in seen.items():
-        _, rate, efficiency, mib, cores = (float(np.median(column)) for column in zip(*found, strict=True))
-        rows.append([f"{count}", human(rate), f"{cores:.2f}", human(efficiency), f"{mib:,.0f} MiB"])
+        rate, cores, efficiency, others = (float(np.median(column)) for column in zip(*found, strict=True))
+        rows.append([f"{count}", human(rate), f"{cores:.2f}", human(efficiency), f"{others:.2f}"])
     print(f"{options.game}, actors of one core, medians of {options.rounds}; {machine()}")
-    print(table(["actors", "positions/s", "cores in use", "positions per CPU second", "memory"], rows))
+    print(table(["actors", "positions/s", "cores they got", "positions per CPU second", "cores of others"], rows))
+
+
+def _rates(source: RaySource, seconds: float) -> list[float]:
+    """Positions/s, cores of the actors, positions per CPU second of the actors, and cores of all other processes."""
+    mine = [os.getpid(), *descendants()]
+    players = [pid for pid in mine if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::Player")]
+    began, used, all_used, count = time.perf_counter(), cpu_seconds(players), cpu_seconds(mine), 0
+    while time.perf_counter() - began < seconds:
+        count += len(source.collect(1, lambda done, total: True)[0])
+    spent, used, all_used = time.perf_counter() - began, cpu_seconds(players) - used, cpu_seconds(mine) - all_used
+    return [count / spent, used / spent, count / max(used, 1e-9), (all_used - used) / spent]
 
 
 # ---- strength ----
