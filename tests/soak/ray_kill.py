@@ -1,10 +1,11 @@
 """Training and a tournament on a Ray cluster of two nodes that is disturbed in every way, again and again.
 
-    python tests/soak/ray_kill.py [--kills 50] [--seed 1] [actor] [node] [driver] [store] [network] [tournament]
+    python tests/soak/ray_kill.py [--kills 50] [--seconds 900] [--seed 1] [SCENE...]
 
-The scenes kill an actor, a whole node or the driver, fill the object store of the head's node, or cut the network
-between the two nodes for 20 seconds. In `tournament`, actors, nodes and drivers are killed. Each scene has one cluster.
-`network` gives each node a network namespace of its own; it needs Linux, root and `ip`, and is skipped without them.
+The scenes `actor`, `node` and `driver` kill one of those, `store` fills the object store of the head's node, `network`
+cuts the nodes off from each other for 20 seconds, and in `tournament` actors, nodes and drivers are killed. Each scene
+has one cluster. `network` gives each node a network namespace of its own; it needs Linux, root and `ip`, and is skipped
+without them.
 
 Laws: a run goes on, or resumes after its driver was killed; every iteration is there once; no chunk of positions is
 counted twice, the positions counted are those on disk, and a kill costs at most the chunk in flight; the actors of a
@@ -16,10 +17,10 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import queue
 import random
-import secrets
 import shutil
 import signal
 import subprocess
@@ -35,17 +36,14 @@ from typing import Any
 
 import numpy as np
 import ray
-from ray.cluster_utils import Cluster
+from clusters import PATIENCE, STORE, Apart, Nodes, processes, wait
 from safetensors import safe_open
 
 from meijin.arena.store import Store
 from meijin.core.errors import MeijinError
 
-PATIENCE = 180.0  # seconds for anything to happen
 CUT = 20.0  # seconds without a network
-STORE = 80 * 2**20  # bytes of a node's object store, the least that Ray takes
 GAME = "tic_tac_toe"
-RAYLET = str(Path(ray.__file__).parent / "core/src/ray/raylet/raylet")
 
 PLAN = """
 [tournament]
@@ -66,6 +64,16 @@ expression = "mcts(simulations=60)"
 name = "c"
 expression = "random"
 """
+
+
+class Kills:
+    """How many there may be in a scene, and how long."""
+
+    def __init__(self, most: int, seconds: float):
+        self.most, self.seconds, self.began = most, seconds, time.monotonic()
+
+    def more(self, done: int) -> bool:
+        return done < self.most and time.monotonic() - self.began < self.seconds
 
 
 class Driver:
@@ -151,137 +159,27 @@ class Driver:
         return f"{len(table)} iterations, {len(numbers)} chunks, {positions} positions, {lost:.0f} chunks lost"
 
 
-def processes(name: str) -> list[int]:
-    """Processes of our own nodes whose title begins like that."""
-    parents, named = {}, []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                if (entry / "cmdline").read_bytes().startswith(name.encode()):
-                    named.append(int(entry.name))
-    return [pid for pid in named if os.getpid() in _ancestors(pid, parents)]
-
-
-def _ancestors(pid: int, parents: dict[int, int]) -> list[int]:
-    found = []
-    while pid := parents.get(pid, 0):
-        found.append(pid)
-    return found
-
-
-def wait(done: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < until, f"not in time: {what}"
-        time.sleep(0.1)
-
-
-class Nodes:
-    """A head and another node, of one core each, on the network of this machine."""
-
-    inside: tuple[str, ...] = ()  # the command that runs a command on the head's machine
-    variables: dict[str, str] = {}  # noqa: RUF012 - of the environment there
-
-    def __init__(self) -> None:
-        head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
-        self.made: Cluster = patient(lambda: Cluster(initialize_head=True, head_node_args=head))
-        self.address = str(self.made.address)
-        self.add()
-
-    def add(self) -> None:
-        patient(lambda: self.made.add_node(num_cpus=1, object_store_memory=STORE))
-
-    def remove(self, graceful: bool) -> None:
-        other = next(node for node in self.made.list_all_nodes() if node is not self.made.head_node)
-        self.made.remove_node(other, allow_graceful=graceful)
-
-    def close(self) -> None:
-        self.made.shutdown()
-
-
-class Apart(Nodes):
-    """The same in two network namespaces that share a switch."""
-
-    def __init__(self) -> None:
-        self.address, names = "10.77.0.1:6379", [f"meijin-{os.getpid()}-{role}" for role in ("switch", "head", "other")]
-        self.switch, *hosts = self.names = names
-        self.inside = ("ip", "netns", "exec", hosts[0])
-        self.variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        self.processes: list[subprocess.Popen[bytes]] = []
-        try:
-            for name in names:
-                _ip(f"netns add {name}")
-                _ip(f"-n {name} link set lo up")
-            _ip(f"-n {self.switch} link add name bridge0 type bridge")
-            _ip(f"-n {self.switch} link set bridge0 up")
-            for number, name in enumerate(hosts, 1):
-                _ip(f"-n {self.switch} link add port{number} type veth peer name eth0 netns {name}")
-                _ip(f"-n {self.switch} link set port{number} master bridge0 up")
-                _ip(f"-n {name} addr add 10.77.0.{number}/24 dev eth0")
-                _ip(f"-n {name} link set eth0 up")
-                _ip(f"-n {name} route add default dev eth0")  # Ray asks for the way out to learn its own address
-                self._start(name, number)
-        except BaseException:
-            self.close()
-            raise
-
-    def _start(self, name: str, number: int) -> None:
-        how = ["--head", "--port=6379", "--include-dashboard=false"] if number == 1 else [f"--address={self.address}"]
-        command = ["ip", "netns", "exec", name, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *how]
-        command += ["--num-cpus=1", f"--object-store-memory={STORE}", f"--node-ip-address=10.77.0.{number}"]
-        environment = {**os.environ, **self.variables}
-        quiet = subprocess.DEVNULL
-        self.processes.append(subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment))
-        wait(lambda: len(processes(RAYLET)) == number, "a node starts")
-
-    def cut(self) -> None:
-        """No packet passes between the nodes, and no one is told."""
-        _ip(f"-n {self.switch} link set port2 nomaster")
-
-    def mend(self) -> None:
-        _ip(f"-n {self.switch} link set port2 master bridge0")
-
-    def close(self) -> None:
-        for process in reversed(self.processes):
-            process.terminate()
-            process.wait(PATIENCE)
-        for name in self.names:
-            subprocess.run(["ip", "netns", "del", name], check=False)
-
-
-def _ip(command: str) -> None:
-    subprocess.run(["ip", *command.split()], check=True)
-
-
-def patient(start: Callable[[], Any]) -> Any:
-    """On a very busy machine Ray gives up on a node after half a minute, and may succeed the next time."""
-    for _ in range(4):
-        with suppress(Exception):
-            return start()
-    return start()
-
-
 Strike = Callable[[Any, Driver, random.Random], None]
 
 
-def train(kills: int, rng: random.Random, strike: Strike, costs: int, kind: type[Nodes] = Nodes) -> str:
+def train(kills: Kills, rng: random.Random, strike: Strike, costs: int, kind: type[Nodes] = Nodes) -> str:
     """A run that is struck so many times, makes progress after each, and loses at most `costs` chunks by each."""
-    cluster = kind()
+    cluster, number = kind(), 0
     try:
         with tempfile.TemporaryDirectory() as folder, ExitStack() as ending:
             driver = Driver(cluster, Path(folder) / "run")
             driver.start()
             ending.callback(driver.kill)
             driver.iterations(2)
-            for number in range(1, kills + 1):
+            while kills.more(number):
+                number += 1
                 strike(cluster, driver, rng)
                 driver.iterations(2)
                 if number % 10 == 0:
                     print(f"{strike.__name__} {number}: {driver.check(costs * number)}", flush=True)
             driver.end(signal.SIGINT)
             wait(lambda: not processes("ray::Player"), "the actors end")
-            return driver.check(costs * kills)
+            return f"{number} kills, {driver.check(costs * number)}"
     finally:
         cluster.close()
 
@@ -332,19 +230,19 @@ def fill_store(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
         ray.shutdown()
 
 
-def tournament(kills: int, rng: random.Random) -> str:
+def tournament(kills: Kills, rng: random.Random) -> str:
     """A tournament whose actors, node and driver are killed again and again has the records of an undisturbed one."""
     cluster, struck = Nodes(), Counter[str]()
     try:
         with tempfile.TemporaryDirectory() as folder:
             plan = Path(folder) / "plan.toml"
-            plan.write_text(PLAN.format(rounds=40 * kills))
+            plan.write_text(PLAN.format(rounds=40 * kills.most))
             command = [sys.executable, "-m", "meijin", "tournament", str(plan), "--json", "--db"]
             subprocess.run([*command, f"{folder}/alone.db"], check=True, stdout=subprocess.DEVNULL)
             disturbed = [*command, f"{folder}/killed.db", "--ray", cluster.address]
             while True:
                 process = subprocess.Popen(disturbed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while process.poll() is None and struck.total() < kills:
+                while process.poll() is None and kills.more(struck.total()):
                     before = count(f"{folder}/killed.db")
                     wait(lambda: process.poll() is not None or count(f"{folder}/killed.db") > before + 20, "games")  # noqa: B023
                     if process.poll() is not None:
@@ -367,8 +265,8 @@ def tournament(kills: int, rng: random.Random) -> str:
                     break
             one, other = (records(f"{folder}/{name}.db") for name in ("alone", "killed"))
             assert one == other, "the records differ"
-            assert struck.total() == kills, f"over after {struck}: the plan is too short"
-            return f"{len(one)} games, {dict(struck)}"
+            assert not kills.more(struck.total()), f"over after {struck}: the plan is too short"
+            return f"{struck.total()} kills {dict(struck)}, {len(one)} games"
     finally:
         cluster.close()
 
@@ -388,7 +286,7 @@ def records(path: str) -> list[Any]:
     return sorted(found)
 
 
-SCENES: dict[str, Callable[[int, random.Random], str]] = {
+SCENES: dict[str, Callable[[Kills, random.Random], str]] = {
     "actor": lambda kills, rng: train(kills, rng, kill_actor, costs=1),
     "node": lambda kills, rng: train(kills, rng, kill_node, costs=1),
     "driver": lambda kills, rng: train(kills, rng, kill_driver, costs=0),
@@ -402,6 +300,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenes", nargs="*", help=", ".join(SCENES))
     parser.add_argument("--kills", type=int, default=50, help="in each scene (default 50)")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which a scene kills no more")
     parser.add_argument("--seed", type=int, default=1)
     options, _ = parser.parse_known_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
@@ -411,9 +310,9 @@ def main() -> None:
         if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
             print("ray_kill network: skipped; it needs root and `ip`")
             continue
-        began = time.monotonic()
-        said = SCENES[name](options.kills, random.Random(options.seed))
-        print(f"ray_kill {name}: {options.kills} kills, {time.monotonic() - began:.0f} s: {said}", flush=True)
+        kills = Kills(options.kills, options.seconds)
+        said = SCENES[name](kills, random.Random(options.seed))
+        print(f"ray_kill {name}: {time.monotonic() - kills.began:.0f} s: {said}", flush=True)
 
 
 if __name__ == "__main__":
