@@ -305,6 +305,7 @@ def main() -> None:
     options, _ = parser.parse_known_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
     os.environ.setdefault("RAY_worker_niceness", "0")  # else actors hardly start on a machine that is busy otherwise
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
     os.environ.setdefault("RAY_max_direct_call_object_size", "1000")  # small chunks go through the object store, too
     for name in options.scenes or SCENES:
         if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
