@@ -2,6 +2,8 @@
 
     python benchmarks/cluster.py sources [--game connect_four] [--rounds 3] [--seconds 15]
     python benchmarks/cluster.py traffic [--game connect_four] [--workers 1000] [--senders 4]
+    python benchmarks/cluster.py scaling [--game connect_four] [--rounds 3] [--seconds 15]
+    python benchmarks/cluster.py strength [--game connect_four] [--seeds 3] [--out DIR] [--only local]
 
 `sources` compares worker processes with actors of a local Ray cluster, one per core, in turns: seconds until the first
 chunk of positions, simulations per second, simulations per second of processor time (which other load on the machine
@@ -10,12 +12,20 @@ disturbs less), and the memory of all processes besides the learner's.
 `traffic` plays nothing: a few processes answer for many self-play workers, each with a chunk of real size every so many
 seconds, through the same code of the learner's side and the same object store. The interval is halved until the
 learner's side no longer keeps up.
+
+`scaling` plays with 1, 2 and 4 actors of one core each, in turns: positions per second, the cores that they got, and
+positions per second of their processor time, which should not depend on the number of actors; besides, the cores that
+all other processes took, Ray's and the learner's side.
+
+`strength` trains with the same settings here and on Ray, once per seed, and lets the last nets play each other and
+plain tree search. Runs that are already in `--out` are not repeated; `--only local` or `--only ray` makes only those.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import tempfile
 import time
@@ -26,6 +36,8 @@ import numpy as np
 from common import human, machine, table
 
 from meijin import make
+from meijin.arena.match import match
+from meijin.arena.stats import elo_difference
 from meijin.cluster.connection import Cluster, Node
 from meijin.cluster.crew import Crew, Member, Place
 from meijin.learning.nets.config import NetConfig
@@ -36,7 +48,9 @@ from meijin.learning.zero.presets import preset
 from meijin.learning.zero.selfplay import SelfPlay
 from meijin.training.ray_source import RaySource, _arrays
 from meijin.training.sources import Processes, Source
+from meijin.training.zero_run import ZeroRun
 
+STEADY = 6  # chunks after which an actor's games begin and end at an even rate
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -133,6 +147,96 @@ def sources(options: argparse.Namespace) -> None:
     print(table(["", "to the first chunk", "simulations/s", "per CPU second", "memory"], rows))
 
 
+# ---- more actors ----
+
+
+def scaling(options: argparse.Namespace) -> None:
+    import ray
+
+    game = make(options.game)
+    config = preset("quick", game).changed({"selfplay": {"threads": 1, "games": 16}, "length.positions": 400})
+    net, counts = Net(game, NetConfig.sized("nano")), (1, 2, 4)
+    SelfPlay(net, 8, config.search, seed=1).advance(20)  # compiled once for all
+    seen: dict[int, list[list[float]]] = {count: [] for count in counts}
+    os.environ.setdefault("RAY_worker_niceness", "0")  # actors hold their own beside whatever else the machine does
+    # More than there may be: what matters is how many positions a second of a core gives.
+    ray.init(address="local", num_cpus=max(counts), include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    with contextlib.closing(Cluster()) as cluster:
+        for round_ in range(options.rounds):
+            for count, times in seen.items():
+                source = RaySource(cluster, config, ("cpu",), round_, most=count)
+                source.load(net, Path("none"), 0.0, 0)
+                while len(source.crew.members) < count or any(m.done < STEADY for m in source.crew.members):
+                    source.collect(1, lambda done, total: True)
+                times.append(_rates(source, options.seconds))
+                source.close()
+                print(count, [round(value, 2) for value in times[-1]], flush=True)
+    ray.shutdown()
+    rows = []
+    for count, found in seen.items():
+        rate, cores, efficiency, others = (float(np.median(column)) for column in zip(*found, strict=True))
+        rows.append([f"{count}", human(rate), f"{cores:.2f}", human(efficiency), f"{others:.2f}"])
+    print(f"{options.game}, actors of one core, medians of {options.rounds}; {machine()}")
+    print(table(["actors", "positions/s", "cores they got", "positions per CPU second", "cores of others"], rows))
+
+
+def _rates(source: RaySource, seconds: float) -> list[float]:
+    """Positions/s, cores of the actors, positions per CPU second of the actors, and cores of all other processes."""
+    mine = [os.getpid(), *descendants()]
+    players = [pid for pid in mine if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::Player")]
+    began, used, all_used, count = time.perf_counter(), cpu_seconds(players), cpu_seconds(mine), 0
+    while time.perf_counter() - began < seconds:
+        count += len(source.collect(1, lambda done, total: True)[0])
+    spent, used, all_used = time.perf_counter() - began, cpu_seconds(players) - used, cpu_seconds(mine) - all_used
+    return [count / spent, used / spent, count / max(used, 1e-9), (all_used - used) / spent]
+
+
+# ---- strength ----
+
+
+def strength(options: argparse.Namespace) -> None:
+    game = make(options.game)
+    config = preset("quick", game).changed(
+        {
+            "search.simulations": 24,
+            "selfplay": {"games": 32, "threads": 1},
+            "replay": {"start": 2_000},
+            "training": {"batch": 128, "ema": 0.98, "reuse": 4.0},
+            "length": {"iterations": options.iterations, "seconds": 0.0, "positions": 2_000, "evaluate": 0, "keep": 0},
+        }
+    )
+    folder = Path(options.out or tempfile.mkdtemp())
+    places = [options.only] if options.only else ["local", "ray"]
+    for seed in range(1, options.seeds + 1):
+        for place in places:
+            out = folder / f"{place}-{seed}"
+            if (out / "config.json").exists():
+                continue
+            began, seeds = time.perf_counter(), {"selfplay.seed": seed, "training.seed": seed}
+            run = ZeroRun(out, config.changed(seeds), ray="local" if place == "ray" else None)
+            run.go()
+            print(f"{out.name}: {run.replay.total:,} positions, {time.perf_counter() - began:.0f} s", flush=True)
+    if options.only:
+        return
+    rows, all_pairs = [], []
+    for seed in range(1, options.seeds + 1):
+        nets = [f'zero("{folder / f"{place}-{seed}"}", simulations=32)' for place in ("ray", "local")]
+        found = match(game, nets, options.games, seed, openings="random(plies=4)")
+        all_pairs += found.pairs
+        rivals = [match(game, [net, "mcts(simulations=200)"], options.games, seed, plies=4) for net in nets]
+        shares = [f"{rival.standings[0].total.share:.2f}" for rival in rivals]
+        rows.append([f"{seed}", _elo(found.pairs), *shares])
+        print(rows[-1], flush=True)
+    rows.append(["all", _elo(all_pairs), "", ""])
+    print(f"{options.game}, {options.iterations} iterations of 2,000 positions, {options.games} games; {machine()}")
+    print(table(["seed", "Elo of Ray over local (95 %)", "Ray against mcts(200)", "local against mcts(200)"], rows))
+
+
+def _elo(pairs: list[list[float]]) -> str:
+    found = elo_difference(pairs)
+    return f"{found.value:+.0f} ({found.interval[0]:+.0f} to {found.interval[1]:+.0f})"
+
+
 # ---- traffic ----
 
 
@@ -227,7 +331,7 @@ def traffic(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sources", "traffic"])
+    parser.add_argument("what", choices=["sources", "traffic", "scaling", "strength"])
     parser.add_argument("--game", default="connect_four")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=15.0)
@@ -236,8 +340,13 @@ def main() -> None:
     parser.add_argument("--chunk", type=int, default=2000)
     parser.add_argument("--pause", type=float, default=16.0, help="seconds between a worker's chunks, at first")
     parser.add_argument("--net", default="small")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--iterations", type=int, default=15)
+    parser.add_argument("--games", type=int, default=200, help="of each match")
+    parser.add_argument("--out", help="folder of the runs of `strength`")
+    parser.add_argument("--only", choices=["local", "ray"])
     options = parser.parse_args()
-    {"sources": sources, "traffic": traffic}[options.what](options)
+    {"sources": sources, "traffic": traffic, "scaling": scaling, "strength": strength}[options.what](options)
 
 
 if __name__ == "__main__":

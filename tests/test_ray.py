@@ -26,11 +26,13 @@ torch = pytest.importorskip("torch")
 
 from safetensors import safe_open  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
 
 from meijin.arena.judges import PlayRules  # noqa: E402
 from meijin.arena.match import match_tasks  # noqa: E402
 from meijin.arena.pool import play_tasks  # noqa: E402
 from meijin.arena.ray_pool import RayPool  # noqa: E402
+from meijin.cli.app import app  # noqa: E402
 from meijin.cli.program import spelled_out  # noqa: E402
 from meijin.cluster import connection, luggage  # noqa: E402
 from meijin.cluster.connection import Cluster, Node, reason  # noqa: E402
@@ -214,6 +216,32 @@ def test_games_of_a_dead_actor_are_played_again_with_the_same_records(nodes: Any
         killer.join()
     assert found == alone and all(ending == "rules" for *_, ending in found)
     assert said and all(text.startswith("worker ") for text in said)
+
+
+def test_an_evaluation_on_a_cluster_finds_what_it_finds_here(nodes: Any, tmp_path: Path) -> None:
+    """The agent comes from a file that only this process has; games are played there, positions are asked here."""
+    file = tmp_path / "first.py"
+    file.write_text(
+        "from meijin import Agent, Analysis, MoveInfo\n"
+        "from meijin.agents.catalogue import agents\n\n\n"
+        "@agents.register('first_move')\n"
+        "class First(Agent):\n"
+        "    def think(self, state, limit, every):\n"
+        "        yield Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves))\n"
+    )
+    from meijin.agents.catalogue import agents
+
+    command = ["evaluate", GAME, "first_move", "vs(mcts(simulations=20), games=20)", "starts(1, random)", "accuracy"]
+    found = []
+    for place in (["--workers", "0"], ["--ray"]):
+        agents._entries.pop("first_move", None)
+        result = CliRunner().invoke(app, [*command, "--load", str(file), "--json", *place])
+        assert result.exit_code == 0, result.output
+        found.append(json.loads(result.stdout)["evaluations"])
+        for evaluation in found[-1]:
+            del evaluation["seconds"]
+    assert found[0] == found[1] and [each["games"] for each in found[1]] == [20, 18, 100]
+    assert ray.is_initialized()
 
 
 # ---- nodes ----

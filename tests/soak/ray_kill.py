@@ -1,10 +1,15 @@
-"""Training and a tournament on a Ray cluster whose actors, nodes and drivers are killed and whose store is filled.
+"""Training and a tournament on a Ray cluster of two nodes that is disturbed in every way, again and again.
 
-    python tests/soak/ray_kill.py [--kills 50] [--seed 1] [actor] [node] [driver] [store] [tournament]
+    python tests/soak/ray_kill.py [--kills 50] [--seconds 900] [--seed 1] [SCENE...]
+
+The scenes `actor`, `node` and `driver` kill one of those, `store` fills the object store of the head's node, `network`
+cuts the nodes off from each other for 20 seconds, and in `tournament` actors, nodes and drivers are killed. Each scene
+has one cluster. `network` gives each node a network namespace of its own; it needs Linux, root and `ip`, and is skipped
+without them.
 
 Laws: a run goes on, or resumes after its driver was killed; every iteration is there once; no chunk of positions is
-counted twice, and the positions on disk are those of the chunks; the actors of a dead driver end. A tournament ends
-with the records of one that nobody disturbed.
+counted twice, the positions counted are those on disk, and a kill costs at most the chunk in flight; the actors of a
+dead driver end. A tournament ends with the records of one that nobody disturbed.
 """
 
 from __future__ import annotations
@@ -12,28 +17,32 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
+import queue
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ray
-from ray.cluster_utils import Cluster
+from clusters import PATIENCE, STORE, Apart, Nodes, processes, wait
 from safetensors import safe_open
 
 from meijin.arena.store import Store
 from meijin.core.errors import MeijinError
 
-PATIENCE = 180.0  # seconds for anything to happen
-STORE = 80 * 2**20  # bytes of a node's object store, the least that Ray takes
+CUT = 20.0  # seconds without a network
 GAME = "tic_tac_toe"
 
 PLAN = """
@@ -57,182 +66,209 @@ expression = "random"
 """
 
 
+class Kills:
+    """How many there may be in a scene, and how long."""
+
+    def __init__(self, most: int, seconds: float):
+        self.most, self.seconds, self.began = most, seconds, time.monotonic()
+
+    def more(self, done: int) -> bool:
+        return done < self.most and time.monotonic() - self.began < self.seconds
+
+
 class Driver:
     """`meijin train` in a process of its own; its events are read as they come."""
 
-    def __init__(self, address: str, folder: Path):
-        self.address, self.folder, self.process = address, folder, None
-        self.warnings: list[str] = []
+    def __init__(self, cluster: Nodes, folder: Path):
+        self.cluster, self.folder = cluster, folder
+        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "meijin", "train", GAME, "zero", "--json", "--ray", self.address]
+        command = [
+            *self.cluster.inside,
+            sys.executable,
+            "-m",
+            "meijin",
+            "train",
+            GAME,
+            "zero",
+            "--json",
+            "--ray",
+            self.cluster.address,
+        ]
         command += ["--out", str(self.folder), "--iterations", "1000000", "--set", "length.positions=200"]
         command += ["--set", "selfplay.threads=1", "--set", "length.evaluate=0", "--set", "search.simulations=8"]
+        # Every position stays on disk; little is learned.
+        command += ["--set", "replay.window=1000000", "--set", "training.reuse=0.2"]
         resumed = (self.folder / "config.json").exists()
-        self.process: Any = subprocess.Popen(
-            command + (["--resume"] if resumed else ["--preset", "tiny"]), stdout=subprocess.PIPE, text=True
+        self.process = subprocess.Popen(
+            command + (["--resume"] if resumed else ["--preset", "tiny"]),
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **self.cluster.variables},
         )
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(self.process.stdout, self.lines), daemon=True).start()
+
+    @staticmethod
+    def _read(pipe: Any, lines: queue.SimpleQueue[str]) -> None:
+        for line in pipe:
+            lines.put(line)
+        lines.put("")
 
     def iterations(self, count: int) -> None:
         """Wait for so many more iterations."""
         until = time.monotonic() + PATIENCE
         while count:
-            line = self.process.stdout.readline()
-            assert line and time.monotonic() < until, "the run stands still or has ended"
+            try:
+                line = self.lines.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError("the run stands still") from None
+            assert line, "the run has ended"
             try:
                 event = json.loads(line)
             except ValueError:
                 raise AssertionError(f"not an event: {line!r}") from None
-            if event["event"] == "warned":
-                self.warnings.append(event["text"])
             count -= event["event"] == "iteration_done"
+
+    def kill(self) -> None:
+        self.process.kill()
 
     def end(self, number: int) -> None:
         self.process.send_signal(number)
-        self.process.stdout.read()
         self.process.wait(PATIENCE)
 
-    def check(self) -> str:
+    def check(self, may_lose: int) -> str:
         """The laws of the run's directory."""
+        with (self.folder / "metrics.csv").open(newline="") as file:
+            table = list(csv.DictReader(file))
+        assert [int(row["iteration"]) for row in table] == list(range(1, len(table) + 1))
         numbers, positions = [], 0
-        for path in sorted((self.folder / "games").glob("*.safetensors")):
+        for row in table:
+            path = self.folder / "games" / f"{int(row['iteration']):06d}.safetensors"
             with safe_open(path, framework="np") as file:
                 chunks = json.loads(file.metadata()["chunks"])
                 rows = file.get_slice("bits").get_shape()[0]
             assert rows == sum(chunk["positions"] for chunk in chunks), path
             numbers += [chunk["chunk"] for chunk in chunks]
             positions += rows
+            assert positions == int(row["positions"]), path
         assert len(set(numbers)) == len(numbers), "a chunk is counted twice"
-        with (self.folder / "metrics.csv").open(newline="") as file:
-            table = list(csv.DictReader(file))
-        assert [int(row["iteration"]) for row in table] == list(range(1, len(table) + 1))
         lost = sum(float(row["chunks_lost"] or 0) for row in table)
-        return f"{len(table)} iterations, {len(numbers)} chunks, {positions} positions on disk, {lost:.0f} chunks lost"
+        assert lost <= may_lose, f"{lost:.0f} chunks are lost, and only {may_lose} could be in flight"
+        return f"{len(table)} iterations, {len(numbers)} chunks, {positions} positions, {lost:.0f} chunks lost"
 
 
-def processes(name: str) -> list[int]:
-    """Processes whose title begins like that."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if (entry / "cmdline").read_bytes().startswith(name.encode()):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
+Strike = Callable[[Any, Driver, random.Random], None]
 
 
-def wait(done: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < until, f"not in time: {what}"
-        time.sleep(0.1)
-
-
-def nodes(count: int) -> Cluster:
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE}
-    made: Cluster = patient(lambda: Cluster(initialize_head=True, head_node_args=head))
-    for _ in range(count - 1):
-        add_node(made)
-    return made
-
-
-def add_node(cluster: Cluster) -> None:
-    patient(lambda: cluster.add_node(num_cpus=1, object_store_memory=STORE))
-
-
-def patient(start: Callable[[], Any]) -> Any:
-    """On a very busy machine Ray gives up on a node after half a minute, and may succeed the next time."""
-    for _ in range(4):
-        with suppress(Exception):
-            return start()
-    return start()
-
-
-def train(kills: int, rng: random.Random, strike: Callable[[Cluster, Driver, random.Random], None]) -> str:
-    """A run that is struck so many times, and makes progress after each."""
-    cluster = nodes(2)
+def train(kills: Kills, rng: random.Random, strike: Strike, costs: int, kind: type[Nodes] = Nodes) -> str:
+    """A run that is struck so many times, makes progress after each, and loses at most `costs` chunks by each."""
+    cluster, number = kind(), 0
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            driver = Driver(cluster.address, Path(folder) / "run")
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as ending:
+            driver = Driver(cluster, Path(folder) / "run")
             driver.start()
+            ending.callback(driver.kill)
             driver.iterations(2)
-            for _ in range(kills):
+            while kills.more(number):
+                number += 1
                 strike(cluster, driver, rng)
                 driver.iterations(2)
+                if number % 10 == 0:
+                    print(f"{strike.__name__} {number}: {driver.check(costs * number)}", flush=True)
             driver.end(signal.SIGINT)
             wait(lambda: not processes("ray::Player"), "the actors end")
-            return driver.check()
+            return f"{number} kills, {driver.check(costs * number)}"
     finally:
-        cluster.shutdown()
+        cluster.close()
 
 
-def kill_actor(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
+def kill_actor(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
+    """At any time: while it compiles, plays or waits."""
     wait(lambda: bool(processes("ray::Player")), "there are actors")
     os.kill(rng.choice(processes("ray::Player")), signal.SIGKILL)
 
 
-def kill_node(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
-    others = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
-    cluster.remove_node(rng.choice(others), allow_graceful=rng.random() < 0.5)
+def kill_node(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
+    if rng.random() < 0.5:  # else at any time: while the node or its actor starts
+        wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
+        driver.iterations(rng.randrange(3))
+    cluster.remove(graceful=rng.random() < 0.5)
     driver.iterations(1)
-    add_node(cluster)
+    cluster.add()
 
 
-def kill_driver(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
+def kill_driver(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
     time.sleep(rng.random())
     driver.end(signal.SIGKILL)
     wait(lambda: not processes("ray::Player"), "the actors of a dead driver end")
-    driver.check()
+    driver.check(0)
     driver.start()
 
 
-def fill_store(cluster: Cluster, driver: Driver, rng: random.Random) -> None:
+def cut_network(cluster: Apart, driver: Driver, rng: random.Random) -> None:
+    """The head's actor plays on alone; afterwards there are two again."""
+    wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
+    driver.iterations(rng.randrange(3))
+    until = time.monotonic() + CUT
+    cluster.cut()
+    while time.monotonic() < until:
+        driver.iterations(1)
+    cluster.mend()
+
+
+def fill_store(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
     """Fill the object store of the head's node, wait for the run to go on, and free it."""
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    held = [ray.put(np.zeros(STORE // 4, np.uint8)) for _ in range(6)]  # more than there is: the rest is spilled
-    views = ray.get(held[-2:])  # in use: cannot be spilled
-    driver.iterations(3)
-    del views, held
-    ray.shutdown()
+    try:
+        held = [ray.put(np.zeros(STORE // 4, np.uint8)) for _ in range(6)]  # more than there is
+        views = ray.get(held)  # in use: none of them can be spilled
+        driver.iterations(3)
+        del views, held
+    finally:
+        ray.shutdown()
 
 
-def tournament(kills: int, rng: random.Random) -> str:
+def tournament(kills: Kills, rng: random.Random) -> str:
     """A tournament whose actors, node and driver are killed again and again has the records of an undisturbed one."""
-    cluster = nodes(2)
+    cluster, struck = Nodes(), Counter[str]()
     try:
         with tempfile.TemporaryDirectory() as folder:
             plan = Path(folder) / "plan.toml"
-            plan.write_text(PLAN.format(rounds=40 * kills))
+            plan.write_text(PLAN.format(rounds=40 * kills.most))
             command = [sys.executable, "-m", "meijin", "tournament", str(plan), "--json", "--db"]
             subprocess.run([*command, f"{folder}/alone.db"], check=True, stdout=subprocess.DEVNULL)
             disturbed = [*command, f"{folder}/killed.db", "--ray", cluster.address]
-            done = 0
             while True:
                 process = subprocess.Popen(disturbed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while process.poll() is None and done < kills:
+                while process.poll() is None and kills.more(struck.total()):
                     before = count(f"{folder}/killed.db")
                     wait(lambda: process.poll() is not None or count(f"{folder}/killed.db") > before + 20, "games")  # noqa: B023
                     if process.poll() is not None:
                         break
-                    done += 1
-                    match rng.choice(["actor", "actor", "node", "driver"]):
-                        case "actor" if victims := processes("ray::Table"):
-                            os.kill(rng.choice(victims), signal.SIGKILL)
+                    what = rng.choice(["actor", "actor", "node", "driver"])
+                    match what:
+                        case "actor":
+                            with suppress(IndexError, ProcessLookupError):  # none at this moment
+                                os.kill(rng.choice(processes("ray::Table")), signal.SIGKILL)
+                                struck[what] += 1
+                            continue
                         case "node":
-                            cluster.remove_node(next(n for n in cluster.list_all_nodes() if n is not cluster.head_node))
-                            add_node(cluster)
+                            cluster.remove(graceful=rng.random() < 0.5)
+                            cluster.add()
                         case "driver":
                             process.kill()
                             process.wait()
+                    struck[what] += 1
                 if process.wait() == 0:
                     break
             one, other = (records(f"{folder}/{name}.db") for name in ("alone", "killed"))
             assert one == other, "the records differ"
-            return f"{len(one)} games, {done} kills"
+            assert not kills.more(struck.total()), f"over after {struck}: the plan is too short"
+            return f"{struck.total()} kills {dict(struck)}, {len(one)} games"
     finally:
-        cluster.shutdown()
+        cluster.close()
 
 
 def count(path: str) -> int:
@@ -250,11 +286,12 @@ def records(path: str) -> list[Any]:
     return sorted(found)
 
 
-SCENES: dict[str, Callable[[int, random.Random], str]] = {
-    "actor": lambda kills, rng: train(kills, rng, kill_actor),
-    "node": lambda kills, rng: train(kills, rng, kill_node),
-    "driver": lambda kills, rng: train(kills, rng, kill_driver),
-    "store": lambda kills, rng: train(kills, rng, fill_store),
+SCENES: dict[str, Callable[[Kills, random.Random], str]] = {
+    "actor": lambda kills, rng: train(kills, rng, kill_actor, costs=1),
+    "node": lambda kills, rng: train(kills, rng, kill_node, costs=1),
+    "driver": lambda kills, rng: train(kills, rng, kill_driver, costs=0),
+    "store": lambda kills, rng: train(kills, rng, fill_store, costs=0),
+    "network": lambda kills, rng: train(kills, rng, cut_network, costs=1, kind=Apart),
     "tournament": tournament,
 }
 
@@ -263,12 +300,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenes", nargs="*", help=", ".join(SCENES))
     parser.add_argument("--kills", type=int, default=50, help="in each scene (default 50)")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which a scene kills no more")
     parser.add_argument("--seed", type=int, default=1)
     options, _ = parser.parse_known_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else actors hardly start on a machine that is busy otherwise
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
+    os.environ.setdefault("RAY_max_direct_call_object_size", "1000")  # small chunks go through the object store, too
     for name in options.scenes or SCENES:
-        began = time.monotonic()
-        said = SCENES[name](options.kills, random.Random(options.seed))
-        print(f"ray_kill {name}: {options.kills} kills, {time.monotonic() - began:.0f} s: {said}", flush=True)
+        if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
+            print("ray_kill network: skipped; it needs root and `ip`")
+            continue
+        kills = Kills(options.kills, options.seconds)
+        said = SCENES[name](kills, random.Random(options.seed))
+        print(f"ray_kill {name}: {time.monotonic() - kills.began:.0f} s: {said}", flush=True)
 
 
 if __name__ == "__main__":

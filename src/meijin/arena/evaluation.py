@@ -53,8 +53,10 @@ class EvaluationJob:
     agent: str  # expression
     seed: int = 0
     limit: Limit = field(default_factory=Limit)  # for the agent; opponents have their own
-    workers: int = 0  # processes that play
+    workers: int = 0  # processes that play; on a cluster, games at a time at most, 0: on all its cores
     step: Callable[[int, int], None] = lambda done, total: None  # called after each game or position
+    ray: str | None = None  # address of a Ray cluster on which matches are played
+    warn: Callable[[str], None] = lambda text: None  # gets what goes wrong there and is survived
 
     def made(self) -> Agent:
         return enter(self.agent, self.game, self.seed)
@@ -76,7 +78,8 @@ class EvaluationJob:
         limits = (self.limit, *(Limit() for _ in names[1:]))
         return match(
             self.game, names, games, self.seed, limits if self.limit != Limit() else Limit(),
-            on_game=lambda record: self.step(next(done), games), workers=self.workers, **options,
+            on_game=lambda record: self.step(next(done), games), workers=self.workers, ray=self.ray, warn=self.warn,
+            **options,
         )  # fmt: skip
 
 
@@ -118,10 +121,13 @@ def evaluate(
     limit: Limit = Limit(),  # noqa: B008 - frozen
     workers: int = 0,
     step: Callable[[int, int], None] = lambda done, total: None,
+    ray: str | None = None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> EvaluationResult:
     """Evaluate an agent, given as an expression or as an object. An object, such as a net in training, plays here.
 
-    Equal arguments give equal results, whatever the number of workers, unless a clock decides.
+    `workers`, `ray` and `warn`: as in `match`; evaluators that play no matches ask the agent in this process.
+    Equal arguments give equal results, wherever games are played, unless a clock decides.
     """
     game = make(game) if isinstance(game, str) else game
     by = evaluator(by) if isinstance(by, str) else by
@@ -130,7 +136,9 @@ def evaluate(
     with _named(agent) as name:
         enter(name, game)  # finds mistakes before the first game
         began = time.perf_counter()
-        found = by.measure(EvaluationJob(game, name, seed, limit, workers if isinstance(agent, str) else 0, step))
+        if not isinstance(agent, str):
+            workers, ray = 0, None
+        found = by.measure(EvaluationJob(game, name, seed, limit, workers, step, ray, warn))
     return replace(
         found,
         name=by.name,

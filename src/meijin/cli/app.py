@@ -299,13 +299,14 @@ def evaluate(
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes that play; by default one per core.")
     ] = None,
+    ray: Ray = None,
     load: Load = None,
     json: Json = False,
 ) -> None:
     """Measure how good an agent is. The exit status is 1 if a goal is missed."""
     from meijin.cli import evaluate as command
 
-    command.run(game, agent, evaluators or [], seed, seconds, simulations, workers, load or [], json)
+    command.run(game, agent, evaluators or [], seed, seconds, simulations, workers, load or [], json, ray)
 
 
 app.command(rich_help_panel=TRAIN)(train)

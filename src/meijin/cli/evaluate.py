@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from meijin.arena.evaluators import EvaluationResult, evaluate, evaluator, evalu
 from meijin.arena.pool import cores
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.console import busy, out, print_json, table, warn
 from meijin.cli.program import interruptible
+from meijin.cluster.connection import Cluster
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
@@ -33,6 +35,7 @@ def run(
     workers: int | None,
     load: Sequence[Path],
     as_json: bool,
+    ray: str | None = None,
 ) -> None:
     prepare(load, evaluators)
     game = make(name)
@@ -45,17 +48,22 @@ def run(
     for each in chosen:
         if why := each.unfit(game):
             raise BadParameter(f"{each.name} does not fit {game}: {why}")
+    if workers is None:
+        workers = cores() if ray is None else 0
     found: list[EvaluationResult] = []
-    for each in chosen:
-        with busy(f"{agent}: {each.name}"):
-            found.append(
-                interruptible(
-                    lambda each=each: evaluate(  # type: ignore[misc]
-                        game, agent, each, seed=seed, limit=limit(seconds, simulations),
-                        workers=cores() if workers is None else workers,
+    with ExitStack() as stack:
+        if ray is not None:  # one connection for all evaluators
+            stack.enter_context(Cluster(ray, warn))
+        for each in chosen:
+            with busy(f"{agent}: {each.name}"):
+                found.append(
+                    interruptible(
+                        lambda each=each: evaluate(  # type: ignore[misc]
+                            game, agent, each, seed=seed, limit=limit(seconds, simulations), workers=workers,
+                            ray=ray, warn=warn,
+                        )
                     )
-                )
-            )  # fmt: skip
+                )  # fmt: skip
     if as_json:
         evaluations = [{**asdict(each), "reached": each.reached} for each in found]
         print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": evaluations})

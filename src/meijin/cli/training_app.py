@@ -49,7 +49,8 @@ def train(
         typer.Option("--selfplay-device", metavar="D,D", help="Where games are played, such as cuda:0,cuda:1."),
     ] = None,
     train_device: Annotated[
-        str | None, typer.Option("--train-device", metavar="D", help="Where the net learns, such as cuda:0.")
+        str | None,
+        typer.Option("--train-device", metavar="D", help="Where the net learns, such as cuda:0 or cuda:0,cuda:1."),
     ] = None,
     ray: Ray = None,
     actors: Annotated[

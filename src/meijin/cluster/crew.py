@@ -93,11 +93,17 @@ class Crew:
             self.cluster.warn(f"nothing is free on the Ray cluster; waiting for {least}")
 
     def look(self) -> None:
-        """Start actors where some are missing; cheap to call often."""
+        """Start actors where some are missing, and forget those of lost nodes; cheap to call often."""
         if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
-        for node in self.cluster.nodes():
+        nodes = self.cluster.nodes()
+        alive = {node.id for node in nodes}
+        for member in self.idle:  # of the others we hear by their tasks
+            if member.node.id not in alive:
+                self.members.remove(member)
+                self.cluster.warn(f"{self.name} {member.number} is lost with its node {member.node.name}")
+        for node in nodes:
             taken = {member.at for member in self.members if member.node.id == node.id}
             for at, place in enumerate(self.places(node)):
                 if at not in taken and (self.most is None or len(self.members) < self.most):
@@ -151,8 +157,11 @@ class Crew:
                 raise mine from None
             self._bury(member, error)  # its state is not known
             return Answer(member, load, lost=reason(error))
-        except ray.exceptions.RayError as error:  # the result was lost on its way; the actor may live
-            self.cluster.warn(f"a result of {self.name} {member.number} is lost: {reason(error)}")
+        except ray.exceptions.RayError as error:  # the result was lost on its way, perhaps with its node
+            if member.node.id in {node.id for node in self.cluster.nodes()}:
+                self.cluster.warn(f"a result of {self.name} {member.number} is lost: {reason(error)}")
+            else:
+                self._bury(member, error)
             return Answer(member, load, lost=reason(error))
         member.done += 1
         self.deaths = 0

@@ -22,13 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from meijin.agents.catalogue import agents
-from meijin.agents.registrations import registrations
-from meijin.core.catalogue import games
+from meijin.agents.registrations import load, registrations
 from meijin.core.compile import cache_folder
 from meijin.core.errors import MeijinError
 from meijin.core.expression import Call, parse
-from meijin.core.registry import load_file
 from meijin.learning.files import MOVED, SUFFIX, find, kind
 
 MOST = 64 * 2**20  # bytes of one package that may travel
@@ -74,7 +71,7 @@ def unpack(items: tuple[Item, ...], node: str) -> None:
             os.environ[MOVED] = json.dumps({**moved, item.name: str(folder / CHECKPOINT)})
             continue
         if item.kind == "file" and folder is not None:
-            load_file(folder / item.name, games, agents)
+            load(folder / item.name)
             continue
         if folder is not None and str(folder) not in sys.path:
             sys.path.insert(0, str(folder))

@@ -80,9 +80,10 @@ def zero(
     object store (`s3://bucket/runs/go`), by default runs/GAME;
     `resume` continues the run that is there. `seconds` of wall-clock time and `iterations` count earlier sessions too;
     if only one is given, it alone decides. `evaluate`: evaluators, whose goals end the run. `warm`: an agent whose
-    games are learned first, or `from_games`, a file or database of games. `device`: where the net learns and, unless
-    `selfplay_device` names others (`"cuda:0,cuda:1"`), plays. `ray`: the address of a Ray cluster that plays, with at
-    most that many `actors`; "" starts one on this machine. `options` are those of `Run`, such as `handlers`.
+    games are learned first, or `from_games`, a file or database of games. `device`: where the net learns
+    (`"cuda:0,cuda:1"`: each has a share of every batch) and, unless `selfplay_device` names others, plays. `ray`: the
+    address of a Ray cluster that plays, with at most that many `actors`; "" starts one on this machine. `options` are
+    those of `Run`, such as `handlers`.
     """
     need_torch("training")
     from meijin.training.zero_run import ZeroRun

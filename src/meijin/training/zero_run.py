@@ -34,6 +34,7 @@ from meijin.search.forest.scale import by_chance, unscalable
 from meijin.training.curves import heat_map
 from meijin.training.events import Gated, Progress, Trained, WarmStarted, Warned
 from meijin.training.net_matches import NetMatches
+from meijin.training.replicas import Replicas
 from meijin.training.run import Cut, Row, Run
 from meijin.training.sources import Background, Local, Processes, Source
 from meijin.training.warm import check_warm, warm_games
@@ -62,10 +63,15 @@ class ZeroRun(Run[ZeroConfig]):
     ):
         """`device`: where the net learns; `selfplay_devices`: where games are played, by default the same.
 
+        The net may learn on several devices (`"cuda:0,cuda:1"`): each takes its share of every batch. Everything else
+        is done on the first one.
+
         With `ray`, the address of a Ray cluster, games are played by actors there, at most `actors` of them, on all its
         devices or those kinds ("cpu", "cuda") that `selfplay_devices` names. "" is the address in RAY_ADDRESS, or else
         a cluster is started on this machine.
         """
+        device, *self.more_devices = (name.strip() for name in device.split(","))
+        self.replicas: Replicas | None = None
         self.address, self.actors = ray, actors
         self.cluster: Cluster | None = None
         self._warnings: list[str] = []  # of the cluster, before there was anybody to hear them
@@ -81,7 +87,7 @@ class ZeroRun(Run[ZeroConfig]):
                 )
             if actors is not None and actors < 1:
                 raise BadParameter(f"--actors {actors}: must be at least 1")
-        for name in (device, *(self.devices if ray is None else ())):
+        for name in (device, *self.more_devices, *(self.devices if ray is None else ())):
             check_device(name)
         try:
             super().__init__(folder, config, device=device, **options)
@@ -89,12 +95,23 @@ class ZeroRun(Run[ZeroConfig]):
             self._disconnect()
             raise
 
+    def _check_several(self) -> None:
+        learn = (self.device, *self.more_devices)
+        named = [str(torch.device(name)).replace("cuda:0", "cuda") for name in learn if name != "cpu"]
+        if len(set(named)) < len(named) or 0 < len(named) < len(learn):
+            raise BadParameter(f"device '{','.join(learn)}': name different GPUs, such as cuda:0,cuda:1")
+        if len(learn) > (least := min(self.config.training.batch, self.config.length.positions)):
+            raise BadParameter(
+                f"device '{','.join(learn)}': a batch has {least} positions; name at most {least} devices"
+            )
+
     def _build(self) -> None:
         config, device = self.config, self.device
         if why := unscalable(self.game):
             raise BadParameter(f"{self.game} cannot be learned by zero: {why}")
         if not self.resumed:
             check_warm(self.game, config.warm)
+        self._check_several()
         self._use_device()
         with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
             torch.manual_seed(config.training.seed)
@@ -141,6 +158,9 @@ class ZeroRun(Run[ZeroConfig]):
         if self.source is not None:
             self.source.close()
             self.source = None
+        if self.replicas is not None:
+            self.replicas.close()
+            self.replicas = None
         self._disconnect()
 
     def _disconnect(self) -> None:
@@ -213,7 +233,13 @@ class ZeroRun(Run[ZeroConfig]):
         def on_slice(done: int, total: int) -> bool:
             return self.report("training", done, total, self._costs["saving"])
 
-        return self.learner.fit(data, steps, lambda: self.progress, on_slice)
+        if not self.more_devices:
+            return self.learner.fit(data, steps, lambda: self.progress, on_slice)
+        try:
+            self.replicas = self.replicas or Replicas(self.learner, self.more_devices)
+            return self.learner.fit(data, steps, lambda: self.progress, on_slice)
+        except (RuntimeError, OSError) as error:
+            raise (self.replicas.explained(error) if self.replicas is not None else error) from None
 
     def _reach(self) -> int:
         replay = self.config.replay

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +26,14 @@ class Diverged(MeijinError):
     """The loss is infinite or not a number."""
 
 
+class Others(Protocol):
+    """Other devices that take their share of every batch; see `training.replicas`."""
+
+    def deal(self, batch: Positions, turns: Tensor | None, rate: float) -> tuple[Positions, Tensor | None, float]: ...
+
+    def measure(self, units: Tensor) -> None: ...
+
+
 class Learner:
     """Trains a net. `averaged` is the net to play with: the running mean of the weights, or the net itself."""
 
@@ -40,6 +48,7 @@ class Learner:
         self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
         self.lists_all = True  # whether positions list every legal move, so that others need not be unlearned
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
+        self.replicas: Others | None = None
 
     def _optimizer(self) -> torch.optim.Optimizer:
         config = self.config
@@ -62,15 +71,20 @@ class Learner:
             return warm * config.rate * config.final ** sum(progress >= at for at in config.drops)
         return warm * config.rate
 
-    def losses(self, batch: Positions) -> dict[str, Tensor]:
-        """The parts of the loss and a few measures on a batch, after a random symmetry."""
-        config, seats = self.config, self.net.game.seats
+    def turns(self, count: int) -> Tensor | None:
+        """A random symmetry for each of so many positions; None if there are none."""
+        if not self.config.symmetries or self.symmetries.count == 1:
+            return None
+        return torch.randint(self.symmetries.count, (count,), device=self.device, generator=self.generator)
+
+    def losses(self, batch: Positions, turns: Tensor | None = None) -> dict[str, Tensor]:
+        """The parts of the loss and a few measures on a batch, after these symmetries."""
+        seats = self.net.game.seats
         planes = self.unpack(batch.bits, batch.numbers)
         moves, probs = batch.moves.long(), batch.probs.float()
         owners = batch.owners if self.net.config.ownership or self.net.config.score else None
-        if config.symmetries and self.symmetries.count > 1:
-            which = torch.randint(self.symmetries.count, (len(batch),), device=self.device, generator=self.generator)
-            rows = self.symmetries.rows(which, batch.facts[:, 0].long())
+        if turns is not None:
+            rows = self.symmetries.rows(turns, batch.facts[:, 0].long())
             planes, moves = self.symmetries.apply(rows, planes, moves)
             if owners is not None:
                 owners = self.symmetries.of_cells(rows, owners)
@@ -108,17 +122,25 @@ class Learner:
         return (1 - mix) * batch.outcomes.float() + mix * batch.values.float()
 
     def step(self, batch: Positions, progress: float) -> dict[str, Tensor]:
+        """Learn from a batch; returns the measures, with several devices those of the first one's share."""
+        turns, rate, weight = self.turns(len(batch)), self.rate(progress), 1.0
+        if self.replicas is not None:
+            batch, turns, weight = self.replicas.deal(batch, turns, rate)
+        return self.update(batch, turns, rate, weight)
+
+    def update(self, batch: Positions, turns: Tensor | None, rate: float, weight: float) -> dict[str, Tensor]:
+        """One step of the optimizer; `weight` is that of the batch among the shares of all devices, 1 on average."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate(progress)
+            group["lr"] = rate
         self.net.train()
-        parts = self.losses(batch)
+        parts = self.losses(batch, turns)
         config = self.config
         loss = config.policy_weight * parts["policy"] + config.value_weight * parts["value"]
         for name in ("moves_left", "ownership", "score"):
             if name in parts:
                 loss = loss + getattr(config, f"{name}_weight") * parts[name]
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        (weight * loss).backward()  # type: ignore[no-untyped-call]
         if config.clip:
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), config.clip)
         self.optimizer.step()
@@ -150,7 +172,7 @@ class Learner:
         if not len(data) or steps < 1:
             return {}
         if self.net.value.units is not None:
-            self._measure(self.target(data))
+            self._measure_in_units_of(self.target(data))
         every = GPU_SLICE if self.device.type == "cuda" else 1
         totals: dict[str, Tensor] = {}
         done = 0
@@ -172,9 +194,15 @@ class Learner:
             )
         return means
 
-    def _measure(self, target: Tensor) -> None:
+    def _measure_in_units_of(self, target: Tensor) -> None:
         """Values without bounds are learned in units of their spread, as it is now."""
         units = torch.stack([target.mean(), target.std(correction=0).clamp(min=LEAST_SPREAD)])
+        if self.replicas is not None:
+            self.replicas.measure(units)
+        self.measure(units)
+
+    def measure(self, units: Tensor) -> None:
+        """Express values in units of that mean and spread."""
         for net in {self.net, self.averaged}:
             net.value.measure_in(units)
 

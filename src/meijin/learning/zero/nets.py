@@ -35,23 +35,43 @@ class Outputs(NamedTuple):
 class Norm(nn.BatchNorm2d):
     """Batch norm whose statistics leave out the places that are off the board."""
 
+    together = False  # whether the statistics are those of all processes that learn from shares of one batch
+
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if mask is None:
-            return super().forward(x)
-        if not self.training:
-            return super().forward(x) * mask
+        if not self.training or (mask is None and not self.together):
+            found = super().forward(x)
+            return found if mask is None else found * mask
         assert self.running_mean is not None and self.running_var is not None
-        x = x.float()
-        count = mask.sum() * x.shape[0]
-        mean = (x * mask).sum((0, 2, 3)) / count
+        x, mask = x.float(), x.new_ones(x.shape[2:]) if mask is None else mask
+        count = self._total(mask.sum() * x.shape[0])
+        mean = self._total((x * mask).sum((0, 2, 3))) / count
         centred = (x - mean[:, None, None]) * mask
-        var = centred.square().sum((0, 2, 3)) / count
+        var = self._total(centred.square().sum((0, 2, 3))) / count
         with torch.no_grad():
             momentum = self.momentum if self.momentum is not None else 0.1
             self.running_mean.lerp_(mean, momentum)
             self.running_var.lerp_(var * count / (count - 1), momentum)
         scale = self.weight * torch.rsqrt(var + self.eps)
         return centred * scale[:, None, None] + self.bias[:, None, None] * mask
+
+    def _total(self, x: Tensor) -> Tensor:
+        return _AllReduce.apply(x) if self.together else x  # type: ignore[no-untyped-call]
+
+
+class _AllReduce(torch.autograd.Function):
+    """The sum over all processes; its gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        total = x.clone()
+        torch.distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        total = gradient.contiguous().clone()
+        torch.distributed.all_reduce(total)
+        return total
 
 
 def relu(x: Tensor) -> Tensor:
