@@ -13,9 +13,9 @@ PAGE = Path(__file__).parent / "champions.md"
 
 INTRODUCTION = """# Champions
 
-Small nets that come with Meijin, trained by `meijin train GAME zero`, and for 2048 an n-tuple network, trained by
-`meijin train 2048 td`. `champion` is the agent that plays with the one of its game; `meijin play GAME` takes it as the
-opponent. Playing needs no PyTorch.
+Small nets that come with Meijin, trained by `meijin train GAME zero`, and for 2048, the cube and small games n-tuple
+networks, trained by `meijin train GAME td`. `champion` is the agent that plays with the one of its game; `meijin play
+GAME` takes it as the opponent. Playing needs no PyTorch.
 
 ```sh
 meijin play connect_four --seat 1="champion(simulations=400)"
@@ -50,8 +50,8 @@ net (`leaves`, by default 4 for each thread): a simulation under way counts as a
 simulation that reaches a leaf already asked about ends the collecting. A search of fewer than 50 simulations asks
 about one leaf at a time. Equal seeds give equal searches, whatever the number of threads. Positions that come up
 again by other moves are not evaluated again: in games of the champions against themselves with 400 simulations that
-saves 27 % of the evaluations in Connect Four, 24 % in Hex, 23 % in breakthrough, 11 % in gomoku, 4 % in Othello and 3
-% in Go.
+saves 27 % of the evaluations in Connect Four, 24 % in Hex, 23 % in breakthrough, 11 % in gomoku, 4 % in Othello and
+3 % in Go.
 
 Evaluations per second of processor time by the net alone, batches of 1, 8 and 16, and simulations per second of a
 search leaf by leaf, on one thread of an AMD EPYC, 2026-11-16, measured in turns:
@@ -62,29 +62,25 @@ search leaf by leaf, on one thread of an AMD EPYC, 2026-11-16, measured in turns
 | Connect Four | 525 / 1,637 / 1,985 | 2,950 / 3,168 / 3,235 | 2,471 to 2,733 |
 | Go 9x9 | 361 / 929 / 1,005 | 1,532 / 1,588 / 1,565 | 933 to 1,504 |
 
-Simulations per second of processor time in Othello by threads and leaves, with the ratio to one leaf, in two runs on
-a machine whose two cores were very busy (load 10 to 18). The last column is for two cores of one's own, computed from
-the processor time of each thread in the second run, not measured by the clock.
+Simulations per second by the clock, on two cores of an AMD EPYC that did nothing else, 2026-11-16
+(`python benchmarks/leaves.py --games othello connect_four --rounds 5`):
 
-| threads | leaves | 800 simulations, 9 rounds | 400 simulations, 7 rounds | on free cores |
-|---|---|---|---|---|
-| 1 | 1 | 1,460 | 1,346 | 1,346 |
-| 1 | 4 | 1,850 (1.27x) | 1,851 (1.37x) | 1,851 (1.37x) |
-| 1 | 8 | 1,930 (1.32x) | 2,069 (1.54x) | 2,069 (1.54x) |
-| 2 | 8 | 1,850 (1.27x) | 1,796 (1.33x) | 3,229 (2.40x) |
-| 2 | 16 | 2,000 (1.37x) | 1,962 (1.46x) | 3,563 (2.65x) |
-
-Where nothing else uses the caches one thread gains less, as the first table shows. `python benchmarks/leaves.py`
-measures such a table by the clock, too.
+| threads | leaves | Othello | Connect Four |
+|---|---|---|---|
+| 1 | 1 | 2,310 | 3,030 |
+| 1 | 4 | 2,580 (1.11x) | 3,140 (1.04x) |
+| 1 | 8 | 2,550 (1.10x) | 3,200 (1.05x) |
+| 2 | 8 | 4,130 (1.79x) | 4,620 (1.52x) |
+| 2 | 16 | 4,370 (1.89x) | 5,080 (1.68x) |
 
 8 leaves against 1 at equal simulations, paired random openings of 8 plies (`python experiments/zero/leaves.py`). All
-intervals contain 50 %; that of Othello is still wide:
+intervals contain 50 %:
 
 | game | simulations | games | points of 8 leaves, 95 % |
 |---|---|---|---|
 | Connect Four | 200 | 200 | 50.0 % (43.1 to 56.9) |
 | Connect Four | 400 | 200 | 50.0 % (43.1 to 56.9) |
-| Othello | 200 | 80 | 45.6 % (35.2 to 56.5) |
+| Othello | 200 | 200 | 47.8 % (40.9 to 54.6) |
 
 In 100 random Othello positions, 8 leaves chose the same move as one leaf in 100 % (200 simulations) and 99 % (400) of
 them; with a virtual loss of 1, the usual way to fill batches, in 95 and 97 %, and those moves were worse by the
