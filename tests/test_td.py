@@ -147,6 +147,13 @@ def test_looking_ahead_discounts_what_comes_later(tmp_path: Path) -> None:
             assert info.value == pytest.approx(after.scores if after.is_over else (later,), abs=1e-5)
 
 
+def test_walks_go_along_diagonals_too() -> None:
+    found = drawn(make("connect_four"), 0, tuples__count=70, tuples__length=8).tuples
+    diagonal = sum(any({c, c + 8, c + 16} <= set(cells) and c % 7 < 5 for c in cells) for cells in found)
+    straight = sum(any({c, c + 1, c + 2} <= set(cells) and c % 7 < 5 for c in cells) for cells in found)
+    assert diagonal > 10 and straight > 10
+
+
 def test_a_cell_that_can_be_filled_is_another_value(interpreted: None) -> None:
     """Connect Four: discs fall on others, and tuples tell the cells where the next ones come to rest."""
     game = make("connect_four")

@@ -25,7 +25,7 @@ class TuplesConfig:
     """The n-tuple network: which cells each table sees, and how tables are shared."""
 
     cells: tuple[str, ...] = ()  # the tuples, as names of cells: "a1 b1 c1"; none: drawn at random
-    kind: Literal["walk", "points"] = "walk"  # how they are drawn: along neighbouring cells, or anywhere
+    kind: Literal["walk", "points"] = "walk"  # how they are drawn: as walks from cell to cell, or anywhere
     count: Natural = 0  # tuples drawn; 0: enough to see every cell several times
     length: Natural = 0  # cells of each; 0: as many as a table of 20,000 entries allows
     values: Natural = 0  # values of a cell that are told apart, higher ones counting as the last; 0: all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,23 +123,33 @@ def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tup
     fitting = (entries <= ENTRIES) & (entries * (config.count or enough) * copies <= MOST)
     length = config.length or max(1, int(fitting.sum()))
     count = config.count or int(enough[length - 1])
-    rng = np.random.default_rng((seed, 15))
+    rng, near = np.random.default_rng((seed, 15)), _near(game, useful, config.kind)
     found: dict[frozenset[int], tuple[int, ...]] = {}
     for _ in range(20 * count):  # where there are few different ones, fewer have to do
         if len(found) == count:
             break
-        places = _walk(game, useful, length, config.kind, rng)
+        places = _walk(near, length, rng)
         found.setdefault(frozenset(places), places)
     return tuple(found.values())
 
 
-def _walk(game: Game, useful: Sequence[int], length: int, kind: str, rng: np.random.Generator) -> tuple[int, ...]:
-    places: list[int] = []
+def _walk(near: Mapping[int, set[int]], length: int, rng: np.random.Generator) -> tuple[int, ...]:
+    """A walk from cell to cell; where it cannot go on, it goes on from an earlier cell, or else anywhere."""
+    places = [int(rng.choice(sorted(near)))]
     while len(places) < length:
-        near = {n for c in places for n in game.board.neighbours[c] if n in useful} if kind == "walk" else set()
-        open_ = sorted((near or set(useful)) - set(places)) or sorted(set(useful) - set(places))
-        places.append(int(rng.choice(open_)))
+        seen = set(places)
+        ways = near[places[-1]] - seen or set().union(*(near[c] for c in places)) - seen or near.keys() - seen
+        places.append(int(rng.choice(sorted(ways))))
     return tuple(sorted(places))
+
+
+def _near(game: Game, useful: Sequence[int], kind: str) -> dict[int, set[int]]:
+    """Where a walk can go from each cell: to its neighbours, and to cells that share two neighbours with it, which on
+    squares are the diagonal ones and on hexagons those of a bridge. Points are walks that cannot go anywhere."""
+    next_to = [set(cells) for cells in game.board.neighbours]
+    if kind == "points":
+        return {c: set() for c in useful}
+    return {c: {n for n in useful if n != c and (n in next_to[c] or len(next_to[c] & next_to[n]) > 1)} for c in useful}
 
 
 def _named(game: Game, names: str) -> tuple[int, ...]:
