@@ -36,6 +36,7 @@ def test_the_page_searches_and_shows_moves_itself(server: Server, visit: Callabl
     visitor.play(server.get("description", game="tic_tac_toe"), 4)
     assert server.get(f"tables/{table['id']}", key=table["keys"]["host"])["moves"] == [4]
     visitor.page.get_by_role("tab", name="Look inside").click()
+    visitor.page.get_by_label("Agent that looks at the position", exact=True).select_option("mcts")
     visitor.click("#analyse")
     visitor.see(".inside table")
     assert any('"play"' in text for text in asked)
