@@ -183,8 +183,8 @@ def test_hints_come_from_a_search_where_there_is_no_solver(monkeypatch: pytest.M
 
 def test_a_solver_that_takes_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch, interpreted: None) -> None:
     monkeypatch.setattr("meijin.cli.advisor.FIRST", 0.0)
-    advisor = Advisor(make("hex(size=4)"))
-    name, analysis = advisor.analyse(State(make("hex(size=4)")), 0.05)
+    advisor = Advisor(make("connect_four(width=6)"))
+    name, analysis = advisor.analyse(State(make("connect_four(width=6)")), 0.05)
     assert name == "mcts(seconds=0.05)" and analysis.simulations > 0
 
 
