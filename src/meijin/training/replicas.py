@@ -2,7 +2,7 @@
 
 The run's own process learns on the first device and deals every batch out: each device computes the gradients of its
 share, all of them take the mean, and all make the same step. Batch norms count over all shares. So the global batch and
-the learning rate are those of the config, and the weights are those of one device, up to rounding. (The losses of
+the learning rate are those of the config, and the gradients are those of one device, up to rounding. (The losses of
 ownership and score are means over the games of a share that were played to the end, not of the whole batch.) The other
 devices have a process each, which knows the net and the optimizer and nothing of the run.
 """
