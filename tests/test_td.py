@@ -136,7 +136,7 @@ def test_looking_ahead_is_expectimax_over_the_values(tmp_path: Path) -> None:
         build(f'td("{drawn(make(GAME), 0).save(tmp_path / "other.safetensors")}", depth=2)', make(GAME))
 
 
-def test_looking_ahead_discounts_what_comes_later(tmp_path: Path) -> None:
+def test_looking_ahead_discounts_what_comes_later(tmp_path: Path, interpreted: None) -> None:
     path = drawn(make("cube(twists=2)"), 5, gamma=0.9, tuples__count=2).save(tmp_path / "net.safetensors")
     game = make("cube(twists=1, max_moves=9)")  # which only begins and ends otherwise
     near, deep = build(f'td("{path}")', game), build(f'td("{path}", depth=2)', game)
