@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from axe import faults
 from hands import Visitor
 from playwright.sync_api import expect
 
@@ -29,8 +30,10 @@ def test_a_tournament_from_start_to_its_games(visit: Visit) -> None:
     visitor.see(".page-head p:has-text('6 of 6 games')")  # told by the server as the games end
     expect(visitor.page.locator(".standings tbody tr")).to_have_count(3)
     expect(visitor.page.locator(".crosstable td:not(.none) b")).to_have_count(6)
+    assert faults(visitor) == []
     visitor.page.locator(".page-head").get_by_role("link", name="Games").click()
     visitor.see(".page-head p:has-text('6 games fit')")
+    assert faults(visitor) == []
     visitor.click(".openings .pick")  # on in the tree of openings
     visitor.see(".openings .explorer button[title='One move back']:not([disabled])")
     visitor.button("Look")
@@ -54,6 +57,7 @@ def test_a_run_is_started_followed_and_played_against(visit: Visit) -> None:
     visitor.see(".boards .board .pieces .body")
     visitor.button("Ask every checkpoint")
     visitor.see(".chart:has-text('Expected score')")
+    assert faults(visitor) == []
     visitor.click(".checkpoints button")
     visitor.wait_for_ply(0)
     visitor.click('[data-cell="4"]')

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
+from axe import AXE, faults
 from hands import Visitor
 
 from serving import Server
 
 Visit = Callable[..., Visitor]
-AXE = Path(__file__).parents[2] / "tools" / "web" / "node_modules" / "axe-core" / "axe.min.js"
-# Of the small boards on the first page two are enough.
-RUN = """([part, rule]) => axe.run(
-  {include: [part], exclude: ['.card:nth-child(n+3) svg']}, rule ? {runOnly: [rule]} : {})"""
 FIRST_PAGE = 300_000  # bytes, as they are sent
 DIALOGS = ("New game", "Share", "Import or export", "Settings")
-
-
-def faults(visitor: Visitor, part: str = "html", only: str = "") -> list[str]:
-    """What axe-core finds in a part of the page that is serious or critical, by all its rules or one of them."""
-    visitor.page.evaluate("document.fonts.ready")
-    found: dict[str, Any] = visitor.page.evaluate(RUN, [part, only])
-    bad = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
-    return [f"{each['id']}: {node['html'][:160]} {node['failureSummary']}" for each in bad for node in each["nodes"]]
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: npm ci --prefix tools/web")
 @pytest.mark.parametrize("theme", ["light", "dark", "wood"])
 def test_axe_finds_nothing_serious(theme: str, server: Server, visit: Visit) -> None:
-    # As a script of the page itself its policy would refuse it; evaluated by the browser it may look at everything.
     visitor = visit()
     visitor.page.evaluate("theme => localStorage.setItem('meijin', JSON.stringify({theme}))", theme)
     table = server.post("tables", game="minishogi")
@@ -43,7 +29,6 @@ def test_axe_finds_nothing_serious(theme: str, server: Server, visit: Visit) -> 
     for address, there in pages.items():
         visitor.go(address)
         visitor.see(there)
-        visitor.page.evaluate(AXE.read_text(encoding="utf-8"))
         assert faults(visitor, only="" if theme == "light" else "color-contrast") == [], f"{address} in {theme}"
     if theme == "light":
         for name in DIALOGS:
