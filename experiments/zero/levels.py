@@ -8,19 +8,15 @@ level with its 95 % Wilson interval; a good scale has 60 to 65 %.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
+from paired import arguments, champions, share
 
 from meijin.agents.champion import FULL, LEVELS, chances
-from meijin.arena.stats import wilson
-from meijin.core.catalogue import make
-from meijin.learning import files
-from meijin.learning.nets.weights import Weights, load
+from meijin.learning.nets.weights import Weights
 from meijin.learning.zero.batch_search import BatchSearch
-from meijin.learning.zero.duel import duel, points
 from meijin.search.forest import Settings
 
 
@@ -45,29 +41,17 @@ class Level(BatchSearch):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", metavar="GAME")
-    parser.add_argument("--games", type=int, default=200)
-    parser.add_argument("--plies", type=int, default=4, help="random plies that open each pair of games")
+    parser = arguments(__doc__, plies=4)
     parser.add_argument("--levels", nargs="*", type=int, default=list(range(2, FULL + 1)), help="the higher ones")
     options = parser.parse_args()
     print("| game | level | against | games | points, 95 % | time |\n|---|---|---|---|---|---|")
-    for name in options.names:
-        game = make(name)
-        path = files.champion(game)
-        if path is None:
-            parser.error(f"{name} has no champion")
-        net = load(path).for_game(game)
+    for name, net in champions(parser, options.names):
         for level in options.levels:
             began, batch = time.perf_counter(), (options.games + 1) // 2
             high, low = Level(net, level, batch), Level(net, level - 1, batch)
-            share = points(duel(high, low, game, options.games, plies=options.plies, seed=level))
-            least, most = wilson(share, options.games)
-            print(
-                f"| {name} | {level} | {level - 1} | {options.games} | {share:.1%} ({least:.1%} to {most:.1%}) | "
-                f"{time.perf_counter() - began:.0f} s |",
-                flush=True,
-            )
+            found = share(high, low, options.games, options.plies, seed=level)
+            spent = time.perf_counter() - began
+            print(f"| {name} | {level} | {level - 1} | {options.games} | {found} | {spent:.0f} s |", flush=True)
 
 
 if __name__ == "__main__":
