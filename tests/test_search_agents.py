@@ -503,6 +503,21 @@ def test_a_wrapped_tree_finds_what_its_agent_overlooks() -> None:
     assert analysis.best.name in good and (analysis.moves[0].value or ())[0] > 0.5
 
 
+@pytest.mark.parametrize("name", ["tic_tac_toe", "nim(heaps=(1, 2, 2))"])
+def test_a_wrapped_tree_proves_what_the_ends_of_games_decide(name: str) -> None:
+    game = make(name)
+    wrapped, exact = build("mcts_wrap(maxn(depth=1), simulations=20_000)", game, seed=6), build("maxn(depth=9)", game)
+    for state in positions(game, 12, 7):
+        if len(state.legal_moves) > 6:
+            continue
+        found, right = wrapped.analyse(state), exact.analyse(state)
+        assert found.proven and found.moves[0].proven and found.simulations < 20_000
+        assert found.value is not None and right.value is not None
+        assert found.value[state.turn] == right.value[state.turn]
+        decided = {info.move: info.value for info in right.moves}
+        assert all(info.value == decided[info.move] for info in found.moves if info.proven)
+
+
 # ---- the literature's players ----
 
 

@@ -26,14 +26,31 @@ class Node:
     prior: float = 1.0
     visits: int = 0
     total: np.ndarray | None = None  # [seat]
+    proven: np.ndarray | None = None  # [seat]: its exact value, once the ends of games below have decided it
     children: dict[Move, Node] = field(default_factory=dict)
 
     def mean(self, seat: int) -> float:
+        if self.proven is not None:
+            return float(self.proven[seat])
         return float(self.total[seat]) / self.visits if self.total is not None and self.visits else 0.0
+
+    def prove(self, game: Game) -> bool:
+        """Whether its value follows from what is proven of its children: one wins, or all are decided."""
+        decided = [(child.prior, child.proven) for child in self.children.values() if child.proven is not None]
+        complete = len(decided) == len(self.children)
+        if self.turn < 0:
+            self.proven = sum((odds * value for odds, value in decided), np.zeros(game.seats)) if complete else None
+        elif decided:
+            best = max((value for _, value in decided), key=lambda value: value[self.turn])
+            self.proven = best if complete or best[self.turn] >= game.score_range[1] else None
+        return self.proven is not None
 
 
 class Wrap(Agent):
-    """PUCT search: leaves get the inner agent's value; priors are its own, or a softmax of its values."""
+    """PUCT search: leaves get the inner agent's value; priors are its own, or a softmax of its values.
+
+    What the ends of games decide is proven, and searched no further.
+    """
 
     measures = ("seconds", "simulations")
     ponders = True
@@ -74,7 +91,7 @@ class Wrap(Agent):
         root = self._find_root(state)
         done = 0
         with Pace(self, limit.seconds, every, reports=False) as pace:
-            while done < (limit.simulations or math.inf) and not (pace.over and done):
+            while root.proven is None and done < (limit.simulations or math.inf) and not (pace.over and done):
                 self._simulate(root, state.copy())
                 done += 1
                 if pace.due():
@@ -123,22 +140,26 @@ class Wrap(Agent):
 
     def _simulate(self, node: Node, state: State) -> None:
         path = [node]
-        while node.children:
+        while node.children and node.proven is None:
             move, node = self._choose(node, state.game)
             state.play(move)
             path.append(node)
         if node.visits == 0 or state.turn < 0:
             node.turn = state.turn
-        if not state.is_over and (node.visits > 0 or state.is_chance):
+        if node.proven is None and not state.is_over and (node.visits > 0 or state.is_chance):
             self._expand(node, state)
             move, node = self._choose(node, state.game)
             state.play(move)
             node.turn = state.turn
             path.append(node)
-        value = np.array(self.inner.value(state))
+        if state.is_over:
+            node.proven = np.array(state.scores)
+        value = node.proven if node.proven is not None else np.array(self.inner.value(state))
         for visited in path:
             visited.visits += 1
             visited.total = value.copy() if visited.total is None else visited.total + value
+        if node.proven is not None:
+            all(visited.prove(state.game) for visited in reversed(path[:-1]))  # up to the first that is open
 
     def _choose(self, node: Node, game: Game) -> tuple[Move, Node]:
         if node.turn < 0:
@@ -156,6 +177,8 @@ class Wrap(Agent):
         fallback = node.mean(node.turn)
 
         def urgency(child: Node) -> float:
+            if child.proven is not None:
+                return child.mean(node.turn)
             mean = child.mean(node.turn) if child.visits else fallback
             return mean + explore * child.prior / (1 + child.visits)
 
@@ -170,13 +193,28 @@ def _report(state: State, root: Node, simulations: int, seconds: float) -> Analy
             child.visits,
             child.prior,
             tuple(child.mean(k) for k in seats) if child.visits else None,
+            proven=child.proven is not None,
             pv=(move, *_line(child)),
         )
         for move, child in root.children.items()
     ]
-    infos.sort(key=lambda info: (-(info.visits or 0), -(info.prior or 0)))
-    value = tuple(root.mean(k) for k in seats)
-    return Analysis(state.turn, tuple(infos), value, simulations=simulations, nodes=root.visits, seconds=seconds)
+    value, low = tuple(root.mean(k) for k in seats), state.game.score_range[0]
+
+    def rank(info: MoveInfo) -> tuple[bool, bool, int, float]:
+        """What is proven best comes first, what is proven lost comes last."""
+        exact = info.value[state.turn] if info.proven and info.value else math.nan
+        decides = root.proven is not None and exact == value[state.turn]
+        return not decides, exact == low, -(info.visits or 0), -(info.prior or 0)
+
+    return Analysis(
+        state.turn,
+        tuple(sorted(infos, key=rank)),
+        value,
+        root.proven is not None,
+        simulations=simulations,
+        nodes=root.visits,
+        seconds=seconds,
+    )
 
 
 def _line(node: Node) -> tuple[Move, ...]:
