@@ -73,6 +73,10 @@ class Td(Agent):
         found = tuple(infos)
         yield Analysis(state.turn, found, found[0].value, nodes=nodes, depth=self.depth, seconds=seconds, note=note)
 
+    def decide(self, state: State, limit: Limit) -> Move:
+        values = self._values(state)
+        return state.legal_moves[values.index(max(values))]
+
     def _values(self, state: State) -> list[float]:
         self._fit(state.game)
         if self._search is None or not isinstance(self.network, Network):
