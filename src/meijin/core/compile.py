@@ -172,10 +172,11 @@ def linked(fn: types.FunctionType, name: str = "") -> types.FunctionType:
     names = _globals(fn.__code__)
     space = {**fn.__globals__, **{n: swap(fn.__globals__[n]) for n in names if n in fn.__globals__}}
     cells = tuple(types.CellType(swap(cell.cell_contents)) for cell in fn.__closure__ or ())
+    space["__name__"] = __name__  # machine code is loaded with its module, and a game's file may have been moved
     copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)
     # Numba names machine code after the function, and the loader takes equal names for equal code. Kernels of two
     # games compiled in two processes may well share a name, so the digest, parameters included, is part of it.
-    copy.__qualname__, copy.__module__ = f"{fn.__qualname__}_{name or digest(fn)}", fn.__module__
+    copy.__qualname__, copy.__module__ = f"{fn.__qualname__}_{name or digest(fn)}", __name__
     return copy
 
 
