@@ -214,7 +214,9 @@ def entry(fn: types.FunctionType) -> Any:
     """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
     import numba
 
-    return numba.njit(**OPTIONS)(fn)
+    from meijin.core.lowering import EntryPipeline
+
+    return numba.njit(**OPTIONS, pipeline_class=EntryPipeline)(fn)
 
 
 def inlined(fn: F) -> F:
