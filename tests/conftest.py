@@ -12,24 +12,24 @@ from typing import Any
 
 import pytest
 
-#: Besides those of the browser, the files whose tests take longest together when nothing is compiled yet.
+#: Besides those of the browser, the files that take longest when nothing is compiled yet, the longest first.
 LONGEST = (
     "test_check",
-    "test_search_agents",
     "test_docs",
-    "test_mcts",
-    "test_mcts_options",
-    "test_td",
-    "test_formats",
-    "test_go",
-    "test_server_jobs",
+    "test_search_agents",
     "test_wasm",
-    "test_classic",
-    "test_cli",
-    "test_ray",
+    "test_server_jobs",
+    "test_mcts",
+    "test_td",
     "test_train_cli",
-    "test_training",
+    "test_mcts_options",
+    "test_classic",
+    "test_formats",
+    "test_memory",
+    "test_replicas",
+    "test_go",
     "test_zero_agent",
+    "test_ray",
     "test_zero_run",
 )
 
@@ -129,7 +129,8 @@ def _catalogues() -> list[Any]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest, so that no process waits in the end; skip what needs a GPU."""
-    items.sort(key=lambda item: item.path.parent.name != "web" and item.path.stem not in LONGEST)
+    ranks = {name: rank for rank, name in enumerate(LONGEST, start=1)}
+    items.sort(key=lambda item: 0 if item.path.parent.name == "web" else ranks.get(item.path.stem, len(ranks) + 1))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and not _gpu_available():
         for item in marked:

@@ -122,7 +122,7 @@ def test_searched_examples_are_visits_and_means() -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "othello(size=6)", "go(size=5)", "sim", "einstein"])
-def test_masked_logits_never_choose_illegal_moves(name: str) -> None:
+def test_masked_logits_never_choose_illegal_moves(name: str, interpreted: None) -> None:
     game = make(name)
     torch.manual_seed(1)
     for net in (PolicyNet(game), ValueNet(game)):
@@ -248,7 +248,7 @@ def test_out_of_time_an_iteration_is_cut_short_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sim", "othello(size=6)", "einstein", "nim(heaps=(2, 2, 2), players=3)"])
-def test_other_games_train_through_the_same_loop(name: str, tmp_path: Path) -> None:
+def test_other_games_train_through_the_same_loop(name: str, tmp_path: Path, interpreted: None) -> None:
     game = make(name)
     for net in ("policy", "value"):
         train(game, tmp_path / net, 1, net=net, matches=6, epochs=1, window=2)

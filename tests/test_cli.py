@@ -272,7 +272,7 @@ def test_inspect_values_are_the_movers() -> None:
     assert result["values"] == [-1.0, 1.0]
 
 
-def test_inspect_agents_that_say_little_and_games_of_three() -> None:
+def test_inspect_agents_that_say_little_and_games_of_three(interpreted: None) -> None:
     result = good_json("inspect", SMALL, "--agent", "random")
     assert result["value"] is None and result["moves"][0]["visits"] is None
     assert result["moves"][0]["prior"] == pytest.approx(1 / 9)
@@ -343,7 +343,7 @@ def test_bench() -> None:
     assert set(result) == {"game", "moves_per_second", "playouts_per_second", "threads", "device", "machine"}
     assert (result["game"], result["threads"], result["device"]) == (SMALL, 2, "cpu")
     assert result["moves_per_second"] > 0 and result["playouts_per_second"] > 0
-    assert "random moves" in good("bench", "2048(size=2)", "--seconds", "0.05")
+    assert "random moves" in good("bench", SMALL, "--seconds", "0.05")
 
 
 def test_bench_errors() -> None:
@@ -371,7 +371,7 @@ def test_bench_on_the_gpu() -> None:
 
 @pytest.mark.parametrize("kind", ["placement", "movement", "dice", "hand"])
 def test_every_kind_of_new_game_keeps_the_laws_and_can_be_played(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled_in_soak: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"try_{kind}"

@@ -232,7 +232,8 @@ def test_fairy_stockfish_follows_a_game_into_repetition() -> None:
     assert len(state.history) == 12 and state.scores == (-1.0, 1.0)
 
 
-def test_an_engine_that_is_too_slow_loses_on_time() -> None:
+def test_an_engine_that_is_too_slow_loses_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEIJIN_JIT", "0")  # it would only compile its search
     slow = f'usi("{MOCK} minishogi --protocol usi --agent mcts(seconds=60)", timeout=0.2)'
     found = match("minishogi", [slow, "random"], 1)
     assert found.standings[0].forfeits == 1

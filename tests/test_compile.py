@@ -283,9 +283,11 @@ def test_an_edited_game_is_never_served_stale_and_an_unchanged_one_is_not_compil
     assert play_race(file, cache, RACE, *edited, RACE) == [[60.0, 4, []], *(r for _, _, r in edits), [60.0, 4, []]]
     assert len(files(cache)) == 4 + len(edits)
     assert {name: files(cache)[name] for name in kept} == kept  # nothing was written again
-    # A new process finds all of it and serves each its own.
-    known = [[score, plies, []] for _, _, (score, plies, _) in edits]
-    assert play_race(file, cache, *reversed(edited), RACE) == [*reversed(known), [60.0, 4, []]]
+    # A new process finds all of it and serves each its own, even if the file was moved.
+    known, kept = [[score, plies, []] for _, _, (score, plies, _) in edits], files(cache)
+    moved = file.with_name("moved.py")
+    assert play_race(moved, cache, *reversed(edited), RACE) == [*reversed(known), [60.0, 4, []]]
+    assert files(cache) == kept
 
 
 def test_a_damaged_cache_costs_a_compile_and_is_mended(filled: tuple[Path, Path], tmp_path: Path) -> None:

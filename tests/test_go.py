@@ -273,9 +273,11 @@ def check_record(game: Game, record: Any, naive: Naive) -> None:
     ("expression", "games", "jit"),  # what is not compiled here is compiled above
     [
         ("go(size=2)", 100, False),
-        ("go(size=3, superko='situational', suicide=True)", 150, True),
+        ("go(size=3, superko='situational', suicide=True)", 40, False),
+        pytest.param("go(size=3, superko='situational', suicide=True)", 150, True, marks=pytest.mark.soak),
         ("go(size=3, superko='simple', suicide=True, scoring='territory', komi=0)", 60, False),
-        ("go(size=4, suicide=True, komi=1)", 60, True),
+        ("go(size=4, suicide=True, komi=1)", 15, False),
+        pytest.param("go(size=4, suicide=True, komi=1)", 60, True, marks=pytest.mark.soak),
         ("go(size=5, superko='situational', scoring='territory', komi=0.5)", 10, False),
         ("go(size=12, scoring='territory')", 1, False),
     ],

@@ -148,7 +148,7 @@ def test_equal_files_and_seeds_give_equal_searches(tmp_path: Path) -> None:
     assert [(i.move, i.visits, i.value) for i in one.moves] == [(i.move, i.visits, i.value) for i in other.moves]
 
 
-def test_games_parameters_and_policies_do_not_mix(tmp_path: Path) -> None:
+def test_games_parameters_and_policies_do_not_mix(tmp_path: Path, interpreted: None) -> None:
     path = str(tmp_path / "m")
     agent, state = MCTS(simulations=100, memory=path, seed=1), state_of("connect_four")
     for expression in ("connect_four", NIM):  # one agent, game after game

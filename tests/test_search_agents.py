@@ -41,7 +41,7 @@ CASES: dict[str, tuple[tuple[int, int], ...]] = {
     "yavalath": ((400, 1), (150, 2)),
 }
 POSITIONS = 10_000
-BRIEF = ("breakthrough", "connect_four", "nim", "tic_tac_toe")  # searched in other tests, too: compiled once
+BRIEF = ("breakthrough", "tic_tac_toe")  # searched in other tests, too: compiled once
 
 
 def positions(game: Game, count: int, seed: int) -> Iterator[State]:
@@ -135,7 +135,7 @@ def test_alphabeta_equals_maxn(name: str) -> None:
     assert tried >= sum(count for count, _ in CASES[name])
 
 
-def test_scores_may_have_any_range() -> None:
+def test_scores_may_have_any_range(interpreted: None) -> None:
     game = make("tic_tac_toe")
     score = game.score
 
@@ -145,8 +145,8 @@ def test_scores_may_have_any_range() -> None:
         out[1] = 10.0 - out[0]
 
     scaled = game.changed(score=wide, score_range=(0.0, 10.0), name="scaled", id="scaled")
-    usual, other = AlphaBeta(depth=9), AlphaBeta(depth=9)
-    for state in positions(game, 30, seed=5):
+    usual, other = AlphaBeta(depth=4), AlphaBeta(depth=4)
+    for state in positions(game, 20, seed=5):
         expected, found = usual.analyse(state), other.analyse(State(scaled, state.record))
         assert [info.move for info in found.moves] == [info.move for info in expected.moves]
         assert found.value == tuple(5 + 5 * v for v in expected.value or ())
@@ -168,18 +168,22 @@ def test_a_finished_search_stops_and_says_so() -> None:
     [
         ("2048(size=2)", 20, 2),
         pytest.param("2048(width=3, height=2)", 6, 2, marks=pytest.mark.soak),
-        ("nim(heaps=(3, 2, 1), players=3)", 20, 6),
+        pytest.param("nim(heaps=(3, 2, 1), players=3)", 20, 6, marks=pytest.mark.soak),
         pytest.param("sim(points=6, players=3)", 12, 3, marks=pytest.mark.soak),
         pytest.param("yavalath(players=3)", 3, 2, marks=pytest.mark.soak),
-        ("othello(size=4)", 10, 3),
+        pytest.param("othello(size=4)", 10, 3, marks=pytest.mark.soak),
     ],
 )
 def test_maxn_equals_plain_search(expression: str, count: int, depth: int) -> None:
     compare_maxn(expression, count, depth)
 
 
-def test_maxn_equals_plain_search_for_two_seats_and_chance(interpreted: None) -> None:
-    compare_maxn("einstein", 4, 1)
+@pytest.mark.parametrize(
+    ("expression", "count", "depth"),
+    [("einstein", 4, 1), ("nim(heaps=(3, 2, 1), players=3)", 10, 6), ("othello(size=4)", 5, 3)],
+)
+def test_maxn_equals_plain_search_interpreted(expression: str, count: int, depth: int, interpreted: None) -> None:
+    compare_maxn(expression, count, depth)
 
 
 def compare_maxn(expression: str, count: int, depth: int) -> None:
@@ -239,10 +243,10 @@ def test_maxn_makes_room_for_chance_after_chance(interpreted: None) -> None:
 
 
 @pytest.mark.parametrize("agent", ["maxn(depth=5)", "alphabeta(depth=5)"])
-def test_a_shorter_win_and_a_longer_loss(agent: str) -> None:
+def test_a_shorter_win_and_a_longer_loss(agent: str, interpreted: None) -> None:
     player = build(agent)
     # Both have three in a column. To block would win too, but later.
-    assert player.act(State(make("connect_four")).play_line("1 2 1 2 1 2")).name == "1"
+    assert player.act(State(make("connect_four(width=4, height=4)")).play_line("1 2 1 2 1 2")).name == "1"
     # Lost: to take two stones ends it at once, to take one makes it last.
     analysis = player.analyse(State.from_position(make("nim"), "0,0,2,2 0"))
     assert [info.move.name for info in analysis.moves] == ["c2", "d2", "c1", "d1"]
@@ -388,7 +392,7 @@ def test_quiescence_plays_captures_out() -> None:
 
 
 @pytest.mark.parametrize("name", ["abalone", "minishogi"])
-def test_noisy_moves_change_the_other_side(name: str) -> None:
+def test_noisy_moves_change_the_other_side(name: str, interpreted: None) -> None:
     game = make(name)
     assert game.noisy is not None
     owner = np.array([-1 if piece.owner is None else piece.owner for piece in game.pieces])
@@ -422,7 +426,7 @@ class Plain(Agent):
 @pytest.mark.parametrize(
     ("expression", "depth"), [("2048(size=2)", 2), ("nim(heaps=(3, 2, 1), players=3)", 3), ("othello(size=4)", 2)]
 )
-def test_nply_equals_maxn(expression: str, depth: int) -> None:
+def test_nply_equals_maxn(expression: str, depth: int, interpreted: None) -> None:
     from meijin.agents.nply import NPly
 
     game = make(expression)
@@ -448,7 +452,7 @@ def test_nply_equals_maxn(expression: str, depth: int) -> None:
         "nply(mcts_wrap(heuristic, simulations=5), depth=1)",
     ],
 )  # fmt: skip
-def test_expressions_play(expression: str) -> None:
+def test_expressions_play(expression: str, compiled_in_soak: None) -> None:
     game = make("othello(size=4)")
     agent = build(expression, game, seed=1)
     assert agent.name == expression
@@ -466,7 +470,7 @@ def test_an_agent_without_values_cannot_be_searched_around() -> None:
             build(wrapper, seed=0).analyse(State(make("tic_tac_toe")))
 
 
-def test_a_wrapped_tree_adds_up_and_is_reused() -> None:
+def test_a_wrapped_tree_adds_up_and_is_reused(interpreted: None) -> None:
     game = make("othello(size=4)")
     agent, state = build("mcts_wrap(heuristic, simulations=60)", game, seed=3), State(game)
     first = agent.analyse(state)

@@ -38,7 +38,11 @@ def ask(files: Bundle, folder: Path, *questions: Any) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("expression", "searches"),
-    [("tic_tac_toe", ("mcts", "alphabeta", "forest")), ("2048(size=2)", ("mcts", "maxn"))],
+    [
+        ("tic_tac_toe", ("mcts", "alphabeta", "forest")),
+        ("2048(size=2)", ("maxn",)),
+        pytest.param("2048(size=2)", ("mcts",), marks=pytest.mark.soak),
+    ],
 )
 def test_random_games_perft_and_searches_are_the_same(expression: str, searches: tuple[str, ...]) -> None:
     check_all(expression, games=1000, counted=20_000, simulations=2000, searches=searches)

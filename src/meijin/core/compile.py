@@ -149,6 +149,8 @@ def digest(fn: types.FunctionType, versions: bool = True) -> str:
 provided: dict[Function, Any] = {}
 
 _twins: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
+#: By digest and place: two kernels of a game bring their own copies of what they have in common, such as a playout.
+_shared: weakref.WeakValueDictionary[tuple[str, str, int], Any] = weakref.WeakValueDictionary()
 _IN_PROGRESS = object()
 _compiling = threading.RLock()  # one thread at a time makes twins; to another they would look like recursion
 #: How everything is compiled. `_nrt`: nothing is allocated, so nobody counts references to arrays; the counts would be
@@ -157,8 +159,8 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 _SUM = hashlib.sha256().digest_size  # a file begins with the digest of the rest
 
 
-def linked(fn: types.FunctionType) -> types.FunctionType:
-    """A copy of a plain function that calls the compiled twins of the plain functions it reaches."""
+def linked(fn: types.FunctionType, name: str = "") -> types.FunctionType:
+    """A copy of a plain function, with this digest, that calls the compiled twins of the plain functions it reaches."""
 
     def swap(value: Any) -> Any:
         if value is fn and getattr(fn, "recursive", False):
@@ -170,10 +172,11 @@ def linked(fn: types.FunctionType) -> types.FunctionType:
     names = _globals(fn.__code__)
     space = {**fn.__globals__, **{n: swap(fn.__globals__[n]) for n in names if n in fn.__globals__}}
     cells = tuple(types.CellType(swap(cell.cell_contents)) for cell in fn.__closure__ or ())
+    space["__name__"] = __name__  # machine code is loaded with its module, and a game's file may have been moved
     copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)
     # Numba names machine code after the function, and the loader takes equal names for equal code. Kernels of two
     # games compiled in two processes may well share a name, so the digest, parameters included, is part of it.
-    copy.__qualname__, copy.__module__ = f"{fn.__qualname__}_{digest(fn)}", fn.__module__
+    copy.__qualname__, copy.__module__ = f"{fn.__qualname__}_{name or digest(fn)}", __name__
     return copy
 
 
@@ -188,9 +191,14 @@ def twin(fn: types.FunctionType) -> Any:
     if found is _IN_PROGRESS:
         raise RecursionError(f"{fn.__qualname__} calls itself; write rules and kernels with loops instead")
     if found is None:
+        name, code = digest(fn), fn.__code__
+        key = name, code.co_filename, code.co_firstlineno
+        if (shared := _shared.get(key)) is not None:
+            _twins[fn] = shared
+            return shared
         _twins[fn] = _IN_PROGRESS
         try:
-            copy = linked(fn)
+            copy = linked(fn, name)
             found = inner(copy, inlined=getattr(fn, "inlined", False))
         except BaseException:
             del _twins[fn]
@@ -198,7 +206,7 @@ def twin(fn: types.FunctionType) -> Any:
         for cell in copy.__closure__ or ():
             if cell.cell_contents is fn:
                 cell.cell_contents = found
-        _twins[fn] = found
+        _twins[fn] = _shared[key] = found
     return found
 
 
@@ -206,7 +214,9 @@ def entry(fn: types.FunctionType) -> Any:
     """The Numba dispatcher of a function that Python calls: `linked(kernel)`."""
     import numba
 
-    return numba.njit(**OPTIONS)(fn)
+    from meijin.core.lowering import EntryPipeline
+
+    return numba.njit(**OPTIONS, pipeline_class=EntryPipeline)(fn)
 
 
 def inlined(fn: F) -> F:

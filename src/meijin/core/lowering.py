@@ -1,9 +1,10 @@
 # mypy: disable-error-code="no-untyped-call"
-"""Numba functions that only other compiled functions call.
+"""How Numba compiles kernels and the functions that only they call.
 
-Numba gives every function machine code of its own and wrappers to call it from Python, although what a kernel calls is
-linked into the kernel and becomes machine code there. Functions made here end as optimised LLVM code: a kernel then
-compiles in two thirds of the time, and runs as fast.
+Numba gives every function machine code of its own and wrappers to call it from Python and from C, although what a
+kernel calls is linked into the kernel and becomes machine code there. Functions that kernels call end as optimised
+LLVM code, and kernels have no wrapper for C: a kernel then compiles in less than two thirds of the time, and runs as
+fast.
 """
 
 from __future__ import annotations
@@ -66,3 +67,11 @@ class _Pipeline(CompilerBase):
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [(_Lowering if kind is NativeLowering else kind, text) for kind, text in manager.passes]
         return [manager]
+
+
+class EntryPipeline(CompilerBase):
+    """Numba's usual pipeline for kernels, which are never called from C."""
+
+    def define_pipelines(self) -> list[Any]:
+        self.state.flags.no_cfunc_wrapper = True
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]

@@ -111,7 +111,7 @@ def connect_four(
 
     def play(s: Any, move: int) -> None:
         seat = s.ply & 1
-        bit = move * tall + s.filled[move]
+        bit = move * tall + int(s.filled[move])
         s.stones[seat, bit >> 6 if wide else 0] |= one << np.uint64(bit & 63)
         s.filled[move] += 1
         s.ply += 1
