@@ -19,7 +19,7 @@ INPUTS := pyproject.toml constraints.txt
 WEB := tools/web/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help play test web soak bench docs format clean
+.PHONY: help play test style types layers web soak bench docs format clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -29,15 +29,22 @@ play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
 test: $(DEV) ## check the format, the types and the layers, and run the tests
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
-	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory web; else echo "The web app's types are not checked: there is no npm here."; fi
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) style types layers web
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-web: $(WEB) ## check the types of the web app (needs Node.js)
-	$(WEB)/.bin/tsc -p tools/web
+style: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(DEV)
+	$(BIN)/mypy
+
+layers: $(DEV)
+	$(BIN)/lint-imports --no-logo
+
+web: ## check the types of the web app (needs Node.js)
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(WEB) && $(WEB)/.bin/tsc -p tools/web; else \
+	  echo "The web app's types are not checked: there is no npm here."; fi
 
 soak: $(DEV) ## run the long tests: mutated files, hostile messages, killed servers, many positions; takes a while
 	$(BIN)/pytest -m soak -n $(JOBS)
