@@ -3,7 +3,7 @@
 
 Numba gives every function machine code of its own and wrappers to call it from Python and from C, although what a
 kernel calls is linked into the kernel and becomes machine code there. Functions that kernels call end as optimised
-LLVM code, and kernels have no wrapper for C: a kernel then compiles in less than two thirds of the time, and runs as
+LLVM code, and kernels have no wrapper for C: a kernel then compiles in about two thirds of the time, and runs as
 fast.
 """
 
