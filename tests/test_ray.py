@@ -251,6 +251,11 @@ class Echo:
     def say(self, what: str) -> str:
         return what
 
+    def wait_for(self, path: str) -> str:
+        while not os.path.exists(path):  # noqa: PTH110
+            time.sleep(0.01)
+        return path
+
 
 def test_nodes_come_and_go(nodes: Any, tmp_path: Path) -> None:
     said: list[str] = []
@@ -279,6 +284,27 @@ def test_nodes_come_and_go(nodes: Any, tmp_path: Path) -> None:
     assert other.node_id not in {node.id for node in cluster.nodes()}
     assert any("it has numba 0.1, here is numba" in text for text in said), said
     nodes.remove_node(other)
+
+
+def test_a_connection_that_is_tested_does_not_disturb_the_task_in_flight(
+    nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("meijin.cluster.crew.SILENT", 0.0)
+    monkeypatch.setattr("meijin.cluster.crew.LOOK", 0.0)
+    tested: list[Any] = []
+    test = Crew._test
+    monkeypatch.setattr(Crew, "_test", lambda self, member: (tested.append(member), test(self, member)))
+    crew = Crew(Cluster(), lambda node: [Place(1)] * node.cpus, lambda node, place, number: (Echo, ()))
+    crew.open()
+    member = crew.members[0]
+    crew.give(member, "wait_for", str(tmp_path / "now"))
+    while len(tested) < 3:
+        crew.look()
+    (tmp_path / "now").touch()
+    assert [answer.result for answer in _answers(crew, 1)] == [str(tmp_path / "now")]
+    crew.give(member, "say", "next")
+    assert [answer.result for answer in _answers(crew, 1)] == ["next"] and set(tested) == {member}
+    crew.close()
 
 
 def _until(done: Callable[[], bool], crew: Crew) -> None:

@@ -65,6 +65,9 @@ class Nodes:
         other = next(node for node in self.made.list_all_nodes() if node is not self.made.head_node)
         self.made.remove_node(other, allow_graceful=graceful)
 
+    def revive(self) -> None:
+        """Start the other node again if it has ended by itself, as a service manager would."""
+
     def close(self) -> None:
         self.made.shutdown()
 
@@ -74,34 +77,35 @@ class Apart(Nodes):
 
     def __init__(self) -> None:
         self.address, names = "10.77.0.1:6379", [f"meijin-{os.getpid()}-{role}" for role in ("switch", "head", "other")]
-        self.switch, *hosts = self.names = names
-        self.inside = ("ip", "netns", "exec", hosts[0])
+        self.switch, *self.hosts = self.names = names
+        self.inside = ("ip", "netns", "exec", self.hosts[0])
         self.variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
         try:
             for name in names:
                 _ip(f"netns add {name}")
                 _ip(f"-n {name} link set lo up")
             _ip(f"-n {self.switch} link add name bridge0 type bridge")
             _ip(f"-n {self.switch} link set bridge0 up")
-            for number, name in enumerate(hosts, 1):
+            for number, name in enumerate(self.hosts, 1):
                 _ip(f"-n {self.switch} link add port{number} type veth peer name eth0 netns {name}")
                 _ip(f"-n {self.switch} link set port{number} master bridge0 up")
                 _ip(f"-n {name} addr add 10.77.0.{number}/24 dev eth0")
                 _ip(f"-n {name} link set eth0 up")
                 _ip(f"-n {name} route add default dev eth0")  # Ray asks for the way out to learn its own address
-                self._start(name, number)
+                self._start(number)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, name: str, number: int) -> None:
+    def _start(self, number: int) -> None:
         how = ["--head", "--port=6379", "--include-dashboard=false"] if number == 1 else [f"--address={self.address}"]
-        command = ["ip", "netns", "exec", name, sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *how]
+        command = ["ip", "netns", "exec", self.hosts[number - 1], sys.executable, "-m", "ray.scripts.scripts", "start"]
+        command += ["--block", *how]
         command += ["--num-cpus=1", f"--object-store-memory={STORE}", f"--node-ip-address=10.77.0.{number}"]
         environment = {**os.environ, **self.variables}
         quiet = subprocess.DEVNULL
-        self.processes.append(subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment))
+        self.processes[number] = subprocess.Popen(command, stdout=quiet, stderr=quiet, env=environment)
         wait(lambda: len(processes(RAYLET)) == number, "a node starts")
 
     def cut(self) -> None:
@@ -111,8 +115,12 @@ class Apart(Nodes):
     def mend(self) -> None:
         _ip(f"-n {self.switch} link set port2 master bridge0")
 
+    def revive(self) -> None:
+        if self.processes[2].poll() is not None:
+            self._start(2)
+
     def close(self) -> None:
-        for process in reversed(self.processes):
+        for process in reversed(self.processes.values()):
             process.terminate()
             process.wait(PATIENCE)
         for name in self.names:

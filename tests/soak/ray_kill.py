@@ -1,15 +1,16 @@
 """Training and a tournament on a Ray cluster of two nodes that is disturbed in every way, again and again.
 
-    python tests/soak/ray_kill.py [--kills 50] [--seconds 900] [--seed 1] [SCENE...]
+    python tests/soak/ray_kill.py [--kills 50] [--seconds 900] [--seed 1] [--keep FOLDER] [SCENE...]
 
-The scenes `actor`, `node` and `driver` kill one of those, `store` fills the object store of the head's node, `network`
-cuts the nodes off from each other for 20 seconds, and in `tournament` actors, nodes and drivers are killed. Each scene
-has one cluster. `network` gives each node a network namespace of its own; it needs Linux, root and `ip`, and is skipped
-without them.
+The scenes `actor`, `node` and `driver` kill one of those, and `store` fills the object store of the head's node.
+`network` cuts the nodes off from each other for 20 seconds, `outage` until Ray gives the other node up. In `tournament`
+actors, nodes and drivers are killed. Each scene has one cluster. `network` and `outage` give each node a network
+namespace of its own; they need Linux, root and `ip`, and are skipped without them.
 
-Laws: a run goes on, or resumes after its driver was killed; every iteration is there once; no chunk of positions is
-counted twice, the positions counted are those on disk, and a kill costs at most the chunk in flight; the actors of a
-dead driver end. A tournament ends with the records of one that nobody disturbed.
+Laws: a run continues, or resumes after its driver was killed; every iteration is recorded once; no chunk of positions
+is counted twice, the positions counted are those on disk, and a kill costs at most the chunk in flight; the actors of a
+dead driver end; after a cut, both nodes hand over chunks again. A tournament ends with the records of an undisturbed
+one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import csv
 import json
 import math
 import os
-import queue
 import random
 import shutil
 import signal
@@ -67,21 +67,22 @@ expression = "random"
 
 
 class Kills:
-    """How many there may be in a scene, and how long."""
+    """How many there may be in a scene, for how long, and the folder of its files."""
 
-    def __init__(self, most: int, seconds: float):
-        self.most, self.seconds, self.began = most, seconds, time.monotonic()
+    def __init__(self, most: int, seconds: float, folder: Path):
+        self.most, self.seconds, self.folder, self.began = most, seconds, folder, time.monotonic()
 
     def more(self, done: int) -> bool:
         return done < self.most and time.monotonic() - self.began < self.seconds
 
 
 class Driver:
-    """`meijin train` in a process of its own; its events are read as they come."""
+    """`meijin train` in a process of its own; its events are read as they come, and kept in `events.jsonl`."""
 
     def __init__(self, cluster: Nodes, folder: Path):
-        self.cluster, self.folder = cluster, folder
-        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.cluster, self.folder, self.events = cluster, folder / "run", folder / "events.jsonl"
+        self.done = 0  # the last iteration
+        self.actors = 0  # at its end
 
     def start(self) -> None:
         command = [
@@ -107,29 +108,40 @@ class Driver:
             text=True,
             env={**os.environ, **self.cluster.variables},
         )
-        self.lines = queue.SimpleQueue()
-        threading.Thread(target=self._read, args=(self.process.stdout, self.lines), daemon=True).start()
+        self.reader = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
+        self.reader.start()
 
-    @staticmethod
-    def _read(pipe: Any, lines: queue.SimpleQueue[str]) -> None:
-        for line in pipe:
-            lines.put(line)
-        lines.put("")
+    def _read(self, pipe: Any) -> None:
+        with self.events.open("a") as log:
+            for line in pipe:
+                log.write(line)
+                log.flush()
+                event = json.loads(line)  # nothing else may be there
+                if event["event"] == "iteration_done":
+                    self.actors = event["metrics"]["actors"]
+                    self.done = event["iteration"]
 
     def iterations(self, count: int) -> None:
-        """Wait for so many more iterations."""
-        until = time.monotonic() + PATIENCE
-        while count:
-            try:
-                line = self.lines.get(timeout=max(0.0, until - time.monotonic()))
-            except queue.Empty:
-                raise AssertionError("the run stands still") from None
-            assert line, "the run has ended"
-            try:
-                event = json.loads(line)
-            except ValueError:
-                raise AssertionError(f"not an event: {line!r}") from None
-            count -= event["event"] == "iteration_done"
+        """Wait for so many iterations from now on."""
+        goal = self.done + count
+        wait(lambda: self.done >= goal or not self.reader.is_alive(), f"iteration {goal}")
+        assert self.done >= goal, f"the run has ended; its last events are in {self.events}"
+
+    def both(self) -> None:
+        """Wait until two actors have handed over chunks, not counting those that may have arrived before."""
+        self.iterations(1)
+        until, players = time.monotonic() + PATIENCE, set[str]()
+        while len(players) < 2:
+            assert time.monotonic() < until, f"only the actors {players} hand over chunks"
+            self.cluster.revive()
+            self.iterations(1)
+            players |= {chunk["chunk"].split("-")[1] for chunk in self.chunks(self.done)[0]}
+
+    def chunks(self, iteration: int) -> tuple[list[dict[str, Any]], int]:
+        """The chunks of an iteration, and how many positions are on disk."""
+        path = self.folder / "games" / f"{iteration:06d}.safetensors"
+        with safe_open(path, framework="np") as file:
+            return json.loads(file.metadata()["chunks"]), file.get_slice("bits").get_shape()[0]
 
     def kill(self) -> None:
         self.process.kill()
@@ -137,6 +149,7 @@ class Driver:
     def end(self, number: int) -> None:
         self.process.send_signal(number)
         self.process.wait(PATIENCE)
+        self.reader.join()
 
     def check(self, may_lose: int) -> str:
         """The laws of the run's directory."""
@@ -145,14 +158,11 @@ class Driver:
         assert [int(row["iteration"]) for row in table] == list(range(1, len(table) + 1))
         numbers, positions = [], 0
         for row in table:
-            path = self.folder / "games" / f"{int(row['iteration']):06d}.safetensors"
-            with safe_open(path, framework="np") as file:
-                chunks = json.loads(file.metadata()["chunks"])
-                rows = file.get_slice("bits").get_shape()[0]
-            assert rows == sum(chunk["positions"] for chunk in chunks), path
+            chunks, rows = self.chunks(int(row["iteration"]))
+            assert rows == sum(chunk["positions"] for chunk in chunks), row
             numbers += [chunk["chunk"] for chunk in chunks]
             positions += rows
-            assert positions == int(row["positions"]), path
+            assert positions == int(row["positions"]), row
         assert len(set(numbers)) == len(numbers), "a chunk is counted twice"
         lost = sum(float(row["chunks_lost"] or 0) for row in table)
         assert lost <= may_lose, f"{lost:.0f} chunks are lost, and only {may_lose} could be in flight"
@@ -166,8 +176,8 @@ def train(kills: Kills, rng: random.Random, strike: Strike, costs: int, kind: ty
     """A run that is struck so many times, makes progress after each, and loses at most `costs` chunks by each."""
     cluster, number = kind(), 0
     try:
-        with tempfile.TemporaryDirectory() as folder, ExitStack() as ending:
-            driver = Driver(cluster, Path(folder) / "run")
+        with ExitStack() as ending:
+            driver = Driver(cluster, kills.folder)
             driver.start()
             ending.callback(driver.kill)
             driver.iterations(2)
@@ -208,14 +218,25 @@ def kill_driver(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
 
 
 def cut_network(cluster: Apart, driver: Driver, rng: random.Random) -> None:
-    """The head's actor plays on alone; afterwards there are two again."""
-    wait(lambda: len(processes("ray::Player")) == 2, "there is an actor on each node")
+    """Too short a time for Ray to give the other node up."""
+    _cut(cluster, driver, rng, lambda seconds: seconds > CUT)
+
+
+def cut_off(cluster: Apart, driver: Driver, rng: random.Random) -> None:
+    """Until Ray gives the other node up, which then ends and is started again."""
+    _cut(cluster, driver, rng, lambda seconds: driver.actors == 1 and seconds > CUT)
+
+
+def _cut(cluster: Apart, driver: Driver, rng: random.Random, over: Callable[[float], bool]) -> None:
+    """The head's actor plays on alone; afterwards the other node plays again."""
+    driver.both()
     driver.iterations(rng.randrange(3))
-    until = time.monotonic() + CUT
+    began = time.monotonic()
     cluster.cut()
-    while time.monotonic() < until:
+    while not over(time.monotonic() - began):
         driver.iterations(1)
     cluster.mend()
+    driver.both()
 
 
 def fill_store(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
@@ -232,41 +253,42 @@ def fill_store(cluster: Nodes, driver: Driver, rng: random.Random) -> None:
 
 def tournament(kills: Kills, rng: random.Random) -> str:
     """A tournament whose actors, node and driver are killed again and again has the records of an undisturbed one."""
-    cluster, struck = Nodes(), Counter[str]()
+    folder, cluster, struck = kills.folder, Nodes(), Counter[str]()
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            plan = Path(folder) / "plan.toml"
-            plan.write_text(PLAN.format(rounds=40 * kills.most))
-            command = [sys.executable, "-m", "meijin", "tournament", str(plan), "--json", "--db"]
-            subprocess.run([*command, f"{folder}/alone.db"], check=True, stdout=subprocess.DEVNULL)
-            disturbed = [*command, f"{folder}/killed.db", "--ray", cluster.address]
-            while True:
-                process = subprocess.Popen(disturbed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while process.poll() is None and kills.more(struck.total()):
-                    before = count(f"{folder}/killed.db")
-                    wait(lambda: process.poll() is not None or count(f"{folder}/killed.db") > before + 20, "games")  # noqa: B023
-                    if process.poll() is not None:
-                        break
-                    what = rng.choice(["actor", "actor", "node", "driver"])
-                    match what:
-                        case "actor":
-                            with suppress(IndexError, ProcessLookupError):  # none at this moment
-                                os.kill(rng.choice(processes("ray::Table")), signal.SIGKILL)
-                                struck[what] += 1
-                            continue
-                        case "node":
-                            cluster.remove(graceful=rng.random() < 0.5)
-                            cluster.add()
-                        case "driver":
-                            process.kill()
-                            process.wait()
-                    struck[what] += 1
-                if process.wait() == 0:
+        plan = folder / "plan.toml"
+        plan.write_text(PLAN.format(rounds=40 * kills.most))
+        command = [sys.executable, "-m", "meijin", "tournament", str(plan), "--json", "--db"]
+        subprocess.run([*command, f"{folder}/alone.db"], check=True, stdout=subprocess.DEVNULL)
+        disturbed = [*command, f"{folder}/killed.db", "--ray", cluster.address]
+        while True:
+            with (folder / "tournament.log").open("a") as log:
+                process = subprocess.Popen(disturbed, stdout=subprocess.DEVNULL, stderr=log)
+            while process.poll() is None and kills.more(struck.total()):
+                before = count(f"{folder}/killed.db")
+                wait(lambda: process.poll() is not None or count(f"{folder}/killed.db") > before + 20, "games")  # noqa: B023
+                if process.poll() is not None:
                     break
-            one, other = (records(f"{folder}/{name}.db") for name in ("alone", "killed"))
-            assert one == other, "the records differ"
-            assert not kills.more(struck.total()), f"over after {struck}: the plan is too short"
-            return f"{struck.total()} kills {dict(struck)}, {len(one)} games"
+                what = rng.choice(["actor", "actor", "node", "driver"])
+                match what:
+                    case "actor":
+                        with suppress(IndexError, ProcessLookupError):  # none at this moment
+                            os.kill(rng.choice(processes("ray::Table")), signal.SIGKILL)
+                            struck[what] += 1
+                        continue
+                    case "node":
+                        cluster.remove(graceful=rng.random() < 0.5)
+                        cluster.add()
+                    case "driver":
+                        process.kill()
+                        process.wait()
+                struck[what] += 1
+            if process.wait() == 0:
+                break
+            assert process.returncode == -signal.SIGKILL, f"the tournament has ended: {folder}/tournament.log"
+        one, other = (records(f"{folder}/{name}.db") for name in ("alone", "killed"))
+        assert one == other, "the records differ"
+        assert not kills.more(struck.total()), f"over after {struck}: the plan is too short"
+        return f"{struck.total()} kills {dict(struck)}, {len(one)} games"
     finally:
         cluster.close()
 
@@ -292,6 +314,7 @@ SCENES: dict[str, Callable[[Kills, random.Random], str]] = {
     "driver": lambda kills, rng: train(kills, rng, kill_driver, costs=0),
     "store": lambda kills, rng: train(kills, rng, fill_store, costs=0),
     "network": lambda kills, rng: train(kills, rng, cut_network, costs=1, kind=Apart),
+    "outage": lambda kills, rng: train(kills, rng, cut_off, costs=1, kind=Apart),
     "tournament": tournament,
 }
 
@@ -302,17 +325,22 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50, help="in each scene (default 50)")
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which a scene kills no more")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for run directories, events and databases")
     options, _ = parser.parse_known_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # by way of `finally`: nothing is left running
     os.environ.setdefault("RAY_worker_niceness", "0")  # else actors hardly start on a machine that is busy otherwise
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
     os.environ.setdefault("RAY_max_direct_call_object_size", "1000")  # small chunks go through the object store, too
     for name in options.scenes or SCENES:
-        if name == "network" and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
-            print("ray_kill network: skipped; it needs root and `ip`")
+        if name in ("network", "outage") and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
+            print(f"ray_kill {name}: skipped; it needs root and `ip`")
             continue
-        kills = Kills(options.kills, options.seconds)
-        said = SCENES[name](kills, random.Random(options.seed))
+        with ExitStack() as ending:
+            folder = tempfile.mkdtemp(prefix=f"{name}-", dir=options.keep)
+            if options.keep is None:
+                ending.callback(shutil.rmtree, folder)
+            kills = Kills(options.kills, options.seconds, Path(folder))
+            said = SCENES[name](kills, random.Random(options.seed))
         print(f"ray_kill {name}: {time.monotonic() - kills.began:.0f} s: {said}", flush=True)
 
 

@@ -22,7 +22,7 @@ from meijin.cluster.crew import Crew, Place
 from meijin.core.errors import MeijinError
 
 BATCH_SECONDS = 0.5  # of play sent to an actor at a time: a message costs about a millisecond
-LOST = 3  # actors that may die during one game
+LOST = 10  # actors that may die during one game: machines that come and go may well take the same game with them twice
 
 
 class Table:

@@ -2,7 +2,11 @@
 
 Actors are expected to die. A dead one is replaced, a new node gets actors, and a lost node takes its own with it; the
 owner of the crew only sees that a task was lost. Nothing is retried here: whether a task may run twice is for its owner
-to say. An actor's constructor should do nothing that can fail: of an error there, Ray keeps only the text.
+to decide. An actor's constructor should do nothing that can fail: of an error there, Ray keeps only the text.
+
+After a cut of the network, the far end of a connection may be closed while the near end looks healthy. Whoever only
+waits for an answer does not notice: Ray itself looks after five minutes. So something is sent to an actor that has been
+silent for `SILENT` seconds; if the connection is broken, that fails at once, and the task in flight with it.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from meijin.cluster.connection import Cluster, Node, options, own, reason
 from meijin.core.errors import MeijinError
 
 LOOK = 1.0  # seconds between two looks at the nodes
+SILENT = 20.0  # seconds without a message to an actor that works, after which its connection is tested
 DEATHS = 5  # actors that may die, one after another, before any of them has done something
 
 
@@ -44,6 +49,7 @@ class Member:
     task: Any = None  # the task in flight
     load: Any = None  # whatever its owner wants to know about that task
     done: int = 0  # tasks it has finished
+    sent: float = 0.0  # when something was last sent to it
 
 
 @dataclass
@@ -103,6 +109,9 @@ class Crew:
             if member.node.id not in alive:
                 self.members.remove(member)
                 self.cluster.warn(f"{self.name} {member.number} is lost with its node {member.node.name}")
+        for member in self.busy:
+            if self._looked - member.sent > SILENT:
+                self._test(member)
         for node in nodes:
             taken = {member.at for member in self.members if member.node.id == node.id}
             for at, place in enumerate(self.places(node)):
@@ -128,6 +137,13 @@ class Crew:
     def give(self, member: Member, method: str, *arguments: Any, load: Any = None) -> None:
         """Hand a task to an idle member."""
         member.task, member.load = getattr(member.actor, method).remote(*arguments), load
+        member.sent = time.monotonic()
+
+    def _test(self, member: Member) -> None:
+        """Send something over the connection to an actor; it runs after the task in flight and does nothing."""
+        member.sent = time.monotonic()
+        with suppress(Exception):  # if the actor is lost, its task tells us
+            member.actor.__ray_ready__.options(num_returns=0).remote()  # no result that could fail
 
     def wait(self, seconds: float) -> list[Answer]:
         """What has been finished or lost, after at most so long."""
