@@ -35,14 +35,19 @@ class Node:
         return float(self.total[seat]) / self.visits if self.total is not None and self.visits else 0.0
 
     def prove(self, game: Game) -> bool:
-        """Whether its value follows from what is proven of its children: one wins, or all are decided."""
+        """Whether its value follows from what is proven of its children: one wins, or all are decided.
+
+        With three seats and more, a choice that is the same to its mover but not to the others proves nothing.
+        """
         decided = [(child.prior, child.proven) for child in self.children.values() if child.proven is not None]
         complete = len(decided) == len(self.children)
         if self.turn < 0:
             self.proven = sum((odds * value for odds, value in decided), np.zeros(game.seats)) if complete else None
         elif decided:
             best = max((value for _, value in decided), key=lambda value: value[self.turn])
-            self.proven = best if complete or best[self.turn] >= game.score_range[1] else None
+            sure = complete or (game.seats <= 2 and best[self.turn] >= game.score_range[1])
+            same = all((value == best).all() for _, value in decided if value[self.turn] == best[self.turn])
+            self.proven = best if sure and same else None
         return self.proven is not None
 
 
