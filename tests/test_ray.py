@@ -286,6 +286,30 @@ def test_nodes_come_and_go(nodes: Any, tmp_path: Path) -> None:
     nodes.remove_node(other)
 
 
+def test_a_node_whose_answer_is_lost_is_asked_again(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    cluster, asked, ask = Cluster(warn=said.append), list[str](), connection._ask
+
+    @ray.remote(num_cpus=0, max_retries=0)
+    def fails() -> None:
+        raise ray.exceptions.RayError("lost")
+
+    def badly(node: str) -> Any:
+        """The first question is never answered, the second fails."""
+        asked.append(node)
+        return [object_that_never_comes, fails.remote, lambda: ask(node)][min(asked.count(node), 3) - 1]()
+
+    def object_that_never_comes() -> Any:
+        return fails.options(resources={"nowhere": 1}).remote()
+
+    monkeypatch.setattr(connection, "_ask", badly)
+    monkeypatch.setattr(connection, "AGAIN", 0.2)
+    while len(cluster.nodes(wait=0.1)) < 2:
+        pass
+    assert all(asked.count(node.id) >= 3 for node in cluster.nodes())
+    assert all("is not used yet: it did not say" in text for text in said)  # the failure may come after the answer
+
+
 def test_a_connection_that_is_tested_does_not_disturb_the_task_in_flight(
     nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

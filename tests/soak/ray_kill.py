@@ -336,6 +336,8 @@ def main() -> None:
             print(f"ray_kill {name}: skipped; it needs root and `ip`")
             continue
         with ExitStack() as ending:
+            if options.keep is not None:
+                options.keep.mkdir(parents=True, exist_ok=True)
             folder = tempfile.mkdtemp(prefix=f"{name}-", dir=options.keep)
             if options.keep is None:
                 ending.callback(shutil.rmtree, folder)

@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -30,6 +31,9 @@ REACH = 5.0  # seconds in which a cluster must answer
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what Ray's servers expect first
 STARTS = 3  # attempts to start a cluster
 PROBE = 60.0  # seconds in which a node must say what it has installed
+AGAIN = (
+    20.0  # seconds after which a node that did not say so is asked again: Ray may lose a task while nodes come and go
+)
 
 Warn = Callable[[str], None]
 
@@ -65,7 +69,8 @@ class Cluster:
             _connect(self.address)
         self._mine: dict[str, str] = about_node()["versions"]
         self._known: dict[str, Node | None] = {}  # by id; None: not to be used
-        self._asked: dict[Any, dict[str, Any]] = {}  # answer that is awaited -> what Ray says about the node
+        self._asked: dict[Any, tuple[dict[str, Any], float]] = {}  # awaited answer -> what Ray says of the node; when
+        self._later: dict[str, float] = {}  # by id, when to ask a node again whose answer was lost
 
     def __enter__(self) -> Cluster:
         return self
@@ -89,36 +94,42 @@ class Cluster:
         import ray
 
         alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
-        asked = {node["NodeID"] for node in self._asked.values()}
+        now = time.monotonic()
+        asked = {about["NodeID"] for about, at in self._asked.values() if now - at < AGAIN}
         for name in alive.keys() - self._known.keys() - asked:
-            self._asked[_ask(name)] = alive[name]
+            if now >= self._later.get(name, now):
+                self._asked[_ask(name)] = alive[name], now
         if self._asked:
             ready, _ = ray.wait([*self._asked], num_returns=len(self._asked), timeout=wait)
             for answer in ready:
-                about = self._asked.pop(answer)
-                self._known[about["NodeID"]] = self._judge(about, answer)
+                self._judge(self._asked.pop(answer)[0], answer)
+            open_ = alive.keys() - self._known.keys()
+            self._asked = {answer: asked for answer, asked in self._asked.items() if asked[0]["NodeID"] in open_}
         return [node for name, node in self._known.items() if node is not None and name in alive]
 
-    def _judge(self, about: Mapping[str, Any], answer: Any) -> Node | None:
-        """The node if it can be used; else a warning says why not."""
+    def _judge(self, about: Mapping[str, Any], answer: Any) -> None:
+        """Note whether a node can be used; if not, a warning says why."""
         import ray
 
-        name, given = about["NodeManagerAddress"], about["Resources"]
+        key, name, given = about["NodeID"], about["NodeManagerAddress"], about["Resources"]
         try:
             said = ray.get(answer)
         except ray.exceptions.RayError as error:
-            self.warn(f"node {name} is not used: it did not say what it has installed ({reason(error)})")
-            return None
+            if key not in self._later:
+                self.warn(f"node {name} is not used yet: it did not say what it has installed ({reason(error)})")
+            self._later[key] = time.monotonic() + AGAIN
+            return
         if other := differences(self._mine, said["versions"]):
             self.warn(f"node {name} is not used: it has {other}; install the same versions there")
-            return None
+            self._known[key] = None
+            return
         cpus, real = int(given.get("CPU", 0)), int(said["cores"])
         if cpus > real:
             self.warn(
                 f"node {name} offers {cpus} cores to Ray and has {real}: what runs there shares cores, and agents "
                 "with a time limit think less than they should"
             )
-        return Node(about["NodeID"], name, cpus, int(given.get("GPU", 0)))
+        self._known[key] = Node(key, name, cpus, int(given.get("GPU", 0)))
 
     def need_nodes(self) -> list[Node]:
         """The nodes at the start; raises if none can be used, with the reasons."""
