@@ -43,7 +43,7 @@ layers: $(DEV)
 	$(BIN)/lint-imports --no-logo
 
 web: ## check the types of the web app (needs Node.js)
-	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(WEB) && $(WEB)/.bin/tsc -p tools/web; else \
+	@if command -v npm > /dev/null; then $(MAKE) --silent $(WEB) && $(WEB)/.bin/tsc -p tools/web; else \
 	  echo "The web app's types are not checked: there is no npm here."; fi
 
 soak: $(DEV) ## run the long tests: mutated files, hostile messages, killed servers, many positions; takes a while
