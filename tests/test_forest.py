@@ -15,6 +15,7 @@ from meijin.search.forest import Forest, Settings, layout
 from meijin.search.forest.driver import memory
 from meijin.search.forest.scale import by_chance, make_scale, unscaled
 from meijin.search.solvers import solver_for
+from ties import outcomes
 
 
 def size(name: str, count: int, settings: Settings, slots: int) -> int:
@@ -84,14 +85,6 @@ def test_what_is_proven_is_true(gumbel: bool) -> None:
 def test_a_choice_that_is_the_same_to_its_mover_proves_nothing() -> None:
     """With three seats one that has lost decides who of the others wins, and nobody knows how."""
     game = make("nim(heaps=(1, 2, 3), players=3)")
-
-    def outcomes(state: State) -> set[tuple[float, ...]]:
-        """All scores that may come of it when every seat plays what is best for it, whatever it does in a tie."""
-        if state.is_over:
-            return {tuple(state.scores)}
-        seat, found = state.turn, [outcomes(state.copy().play(move)) for move in state.legal_moves]
-        sure = max(min(each[seat] for each in may) for may in found)
-        return {each for may in found for each in may if max(every[seat] for every in may) >= sure}
 
     first = [State(game).play(move) for move in State(game).legal_moves]
     roots = [state.copy().play(move) for state in first for move in state.legal_moves]

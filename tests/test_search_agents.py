@@ -22,6 +22,7 @@ from meijin.core.state import State
 from meijin.search.alphabeta import AlphaBeta
 from meijin.search.maxn import MaxN
 from meijin.search.pvs import UNIT
+from ties import outcomes
 
 Vector = tuple[float, ...]
 
@@ -524,14 +525,6 @@ def test_a_wrapped_tree_proves_what_the_ends_of_games_decide(name: str) -> None:
 
 def test_a_wrapped_tree_of_three_proves_only_what_no_tie_can_change() -> None:
     game = make("nim(heaps=(1, 2), players=3)")
-
-    def outcomes(state: State) -> set[tuple[float, ...]]:
-        """All scores that may come of it when every seat plays what is best for it, whatever it does in a tie."""
-        if state.is_over:
-            return {tuple(state.scores)}
-        seat, found = state.turn, [outcomes(state.copy().play(move)) for move in state.legal_moves]
-        sure = max(min(each[seat] for each in may) for may in found)
-        return {each for may in found for each in may if max(every[seat] for every in may) >= sure}
 
     proven = 0
     for move in State(game).legal_moves:
