@@ -34,7 +34,11 @@ def test_the_page_searches_and_shows_moves_itself(server: Server, visit: Callabl
         visitor.at_table(table)
     visitor.page.on("request", lambda request: asked.append(request.url))
     visitor.play(server.get("description", game="tic_tac_toe"), 4)
-    assert server.get(f"tables/{table['id']}", key=table["keys"]["host"])["moves"] == [4]
+    for _ in range(500):  # the page shows the move before the server has it
+        if stored := server.get(f"tables/{table['id']}", key=table["keys"]["host"])["moves"]:
+            break
+        visitor.page.wait_for_timeout(20)
+    assert stored == [4]
     visitor.page.get_by_role("tab", name="Look inside").click()
     visitor.page.get_by_label("Agent that looks at the position", exact=True).select_option("mcts")
     visitor.click("#analyse")
