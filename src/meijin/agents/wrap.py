@@ -164,7 +164,9 @@ class Wrap(Agent):
             visited.visits += 1
             visited.total = value.copy() if visited.total is None else visited.total + value
         if node.proven is not None:
-            all(visited.prove(state.game) for visited in reversed(path[:-1]))  # up to the first that is open
+            for visited in reversed(path[:-1]):
+                if not visited.prove(state.game):
+                    break
 
     def _choose(self, node: Node, game: Game) -> tuple[Move, Node]:
         if node.turn < 0:

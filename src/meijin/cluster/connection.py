@@ -31,9 +31,7 @@ REACH = 5.0  # seconds in which a cluster must answer
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # what Ray's servers expect first
 STARTS = 3  # attempts to start a cluster
 PROBE = 60.0  # seconds in which a node must say what it has installed
-AGAIN = (
-    20.0  # seconds after which a node that did not say so is asked again: Ray may lose a task while nodes come and go
-)
+AGAIN = 30.0  # seconds after which it is asked again: Ray may lose a task while nodes come and go
 
 Warn = Callable[[str], None]
 
@@ -103,8 +101,8 @@ class Cluster:
             ready, _ = ray.wait([*self._asked], num_returns=len(self._asked), timeout=wait)
             for answer in ready:
                 self._judge(self._asked.pop(answer)[0], answer)
-            open_ = alive.keys() - self._known.keys()
-            self._asked = {answer: asked for answer, asked in self._asked.items() if asked[0]["NodeID"] in open_}
+            waited = alive.keys() - self._known.keys()
+            self._asked = {answer: about for answer, about in self._asked.items() if about[0]["NodeID"] in waited}
         return [node for name, node in self._known.items() if node is not None and name in alive]
 
     def _judge(self, about: Mapping[str, Any], answer: Any) -> None:
