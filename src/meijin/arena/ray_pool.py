@@ -18,11 +18,10 @@ from meijin.arena.pool import LOOK, MAX_AT_ONCE, Numbered, WorkerPool, yielded
 from meijin.arena.record import GameRecord, Task
 from meijin.cluster import luggage
 from meijin.cluster.connection import Cluster, Node, Warn
-from meijin.cluster.crew import Crew, Place
+from meijin.cluster.crew import LOST, Crew, Place
 from meijin.core.errors import MeijinError
 
 BATCH_SECONDS = 0.5  # of play sent to an actor at a time: a message costs about a millisecond
-LOST = 10  # actors that may die during one game: machines that come and go may well take the same game with them twice
 
 
 class Table:

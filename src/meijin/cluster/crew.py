@@ -23,6 +23,7 @@ from meijin.core.errors import MeijinError
 LOOK = 1.0  # seconds between two looks at the nodes
 SILENT = 20.0  # seconds without a message to an actor that works, after which its connection is tested
 DEATHS = 5  # actors that may die, one after another, before any of them has done something
+LOST = 10  # actors that may die of one piece of work before its owner gives up: nodes may come and go often
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from typing import Any
 
 from meijin.cluster import luggage
 from meijin.cluster.connection import Cluster, Node, Warn
-from meijin.cluster.crew import Crew, Place
+from meijin.cluster.crew import LOST, Crew, Place
 from meijin.core.errors import MeijinError
 
 LOOK = 0.5  # seconds between two looks at what has arrived
-LOST = 3  # actors that may die during one piece of work
 
 
 class Hand:
