@@ -3,6 +3,7 @@
     python benchmarks/cluster.py sources [--game connect_four] [--rounds 3] [--seconds 15]
     python benchmarks/cluster.py traffic [--game connect_four] [--workers 1000] [--senders 4]
     python benchmarks/cluster.py scaling [--game connect_four] [--rounds 3] [--seconds 15]
+    python benchmarks/cluster.py mixed [--game connect_four] [--seconds 15] [--actors 1,2,4]
     python benchmarks/cluster.py strength [--game connect_four] [--seeds 3] [--out DIR] [--only local]
 
 `sources` compares worker processes with actors of a local Ray cluster, one per core, in turns: seconds until the first
@@ -13,9 +14,12 @@ disturbs less), and the memory of all processes besides the learner's.
 seconds, through the same code of the learner's side and the same object store. The interval is halved until the
 learner's side no longer keeps up.
 
-`scaling` plays with 1, 2 and 4 actors of one core each, in turns: positions per second, the cores that they got, and
-positions per second of their processor time, which should not depend on the number of actors; besides, the cores that
-all other processes took, Ray's and the learner's side.
+`scaling` plays with 1, 2 and 4 actors (`--actors`) of one core each, in turns: positions per second, the cores that
+they got, and positions per second of their processor time, which should not depend on the number of actors; besides,
+the cores that all other processes took, Ray's and the learner's side.
+
+`mixed` trains on the GPU of this machine while actors play on the GPU and on cores, and says what each kind of actor
+handed over; `--actors 8` is the most that play on cores.
 
 `strength` trains with the same settings here and on Ray, once per seed, and lets the last nets play each other and
 plain tree search. Runs that are already in `--out` are not repeated; `--only local` or `--only ray` makes only those.
@@ -46,6 +50,7 @@ from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.presets import preset
 from meijin.learning.zero.selfplay import SelfPlay
+from meijin.training.events import Event, IterationDone
 from meijin.training.ray_source import RaySource, _arrays
 from meijin.training.sources import Processes, Source
 from meijin.training.zero_run import ZeroRun
@@ -155,7 +160,7 @@ def scaling(options: argparse.Namespace) -> None:
 
     game = make(options.game)
     config = preset("quick", game).changed({"selfplay": {"threads": 1, "games": 16}, "length.positions": 400})
-    net, counts = Net(game, NetConfig.sized("nano")), (1, 2, 4)
+    net, counts = Net(game, NetConfig.sized("nano")), tuple(map(int, options.actors.split(",")))
     SelfPlay(net, 8, config.search, seed=1).advance(20)  # compiled once for all
     seen: dict[int, list[list[float]]] = {count: [] for count in counts}
     os.environ.setdefault("RAY_worker_niceness", "0")  # actors hold their own beside whatever else the machine does
@@ -189,6 +194,53 @@ def _rates(source: RaySource, seconds: float) -> list[float]:
         count += len(source.collect(1, lambda done, total: True)[0])
     spent, used, all_used = time.perf_counter() - began, cpu_seconds(players) - used, cpu_seconds(mine) - all_used
     return [count / spent, used / spent, count / max(used, 1e-9), (all_used - used) / spent]
+
+
+# ---- cores and GPUs together ----
+
+
+def mixed(options: argparse.Namespace) -> None:
+    """Counts begin when every kind of actor has handed over something: a GPU's kernels take a minute to compile."""
+    actors = max(map(int, options.actors.split(","))) + 1
+    config = preset("quick", make(options.game)).changed(
+        {
+            "selfplay": {"games": 4096, "threads": 1},
+            "training": {"batch": 2048},
+            "length": {"iterations": 10**6, "seconds": 0.0, "positions": 50_000, "evaluate": 0, "keep": 0},
+        }
+    )
+    kinds: dict[int, str] = {}  # number of the actor -> what it has reserved
+    rows: list[tuple[float, dict[str, int], dict[str, float]]] = []
+
+    def seen(event: Event) -> None:
+        source = run.source
+        if not isinstance(event, IterationDone) or not isinstance(source, RaySource):
+            return
+        kinds.update({member.number: str(member.place) for member in source.crew.members})
+        counts = dict.fromkeys(kinds.values(), 0)
+        for chunk in source.taken:
+            counts[kinds[int(chunk["chunk"].split("-")[1])]] += chunk["positions"]
+        if rows or (len(counts) > 1 and all(counts.values())):
+            rows.append((time.perf_counter(), counts, dict(event.metrics)))
+            print(event.iteration, counts, flush=True)
+            if rows[-1][0] - rows[0][0] > options.seconds:
+                run.stop()
+
+    with tempfile.TemporaryDirectory() as folder:
+        devices = ("cpu", "cuda")
+        run = ZeroRun(folder, config, device="cuda", selfplay_devices=devices, ray="local", actors=actors)
+        run.go(seen)
+        run.close()
+    (began, *_), *later = rows
+    spent = later[-1][0] - began
+    found = []
+    for kind in sorted(set(kinds.values())):
+        count, number = sum(counts.get(kind, 0) for _, counts, _ in later), sum(k == kind for k in kinds.values())
+        found.append([f"{number} with {kind}", human(count / spent), human(count / spent / number)])
+    idle, stale = (np.mean([row[name] for *_, row in later]) for name in ("learner_idle", "staleness"))
+    print(f"{options.game}, one learner on the GPU, {len(later)} iterations in {spent:.0f} s; {machine()}")
+    print(f"the learner waited {idle:.0%} of the time; positions were {stale:.2f} iterations old on average")
+    print(table(["actors", "positions/s", "each"], found))
 
 
 # ---- strength ----
@@ -329,12 +381,16 @@ def traffic(options: argparse.Namespace) -> None:
     print(table(names, rows))
 
 
+WHAT = {"sources": sources, "traffic": traffic, "scaling": scaling, "mixed": mixed, "strength": strength}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sources", "traffic", "scaling", "strength"])
+    parser.add_argument("what", choices=list(WHAT))
     parser.add_argument("--game", default="connect_four")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--actors", default="1,2,4", help="how many, of `scaling` and `mixed`")
     parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--senders", type=int, default=4)
     parser.add_argument("--chunk", type=int, default=2000)
@@ -346,7 +402,7 @@ def main() -> None:
     parser.add_argument("--out", help="folder of the runs of `strength`")
     parser.add_argument("--only", choices=["local", "ray"])
     options = parser.parse_args()
-    {"sources": sources, "traffic": traffic, "scaling": scaling, "strength": strength}[options.what](options)
+    WHAT[options.what](options)
 
 
 if __name__ == "__main__":

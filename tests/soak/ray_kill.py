@@ -100,7 +100,7 @@ class Driver:
         command += ["--out", str(self.folder), "--iterations", "1000000", "--set", "length.positions=200"]
         command += ["--set", "selfplay.threads=1", "--set", "length.evaluate=0", "--set", "search.simulations=8"]
         # Every position stays on disk; little is learned.
-        command += ["--set", "replay.window=1000000", "--set", "training.reuse=0.2"]
+        command += ["--set", "replay.window=100000000", "--set", "training.reuse=0.2"]
         resumed = (self.folder / "config.json").exists()
         self.process = subprocess.Popen(
             command + (["--resume"] if resumed else ["--preset", "tiny"]),
