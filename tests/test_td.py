@@ -185,6 +185,17 @@ def test_a_saved_network_is_the_same_network(tmp_path: Path) -> None:
     assert again.values(State(game)) == net.values(State(game))
 
 
+def test_agents_share_a_network_until_its_file_changes(tmp_path: Path) -> None:
+    game, file = make(GAME), tmp_path / "net.safetensors"
+    nets = [drawn(game, seed, tuples__count=3, tuples__length=4) for seed in (4, 5)]
+    nets[0].save(file)
+    first, second = build(f'td("{file}")', game), build(f'td("{file}")', game)
+    assert first.network is second.network  # type: ignore[attr-defined]
+    nets[1].save(file)
+    values = build(f'td("{file}")', game).network.values(State(game))  # type: ignore[attr-defined]
+    assert values == nets[1].values(State(game)) != nets[0].values(State(game))
+
+
 # ---- learning ----
 
 

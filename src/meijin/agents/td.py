@@ -15,7 +15,7 @@ from meijin.core.options import between
 from meijin.core.state import State
 from meijin.learning import files
 from meijin.learning.td.ahead import DEEPEST, make_search
-from meijin.learning.td.network import Network, load
+from meijin.learning.td.network import Network, shared
 
 Values = tuple[float, ...]
 
@@ -38,7 +38,7 @@ class Td(Agent):
         between("depth", depth, 1, DEEPEST)
         if (kind := files.kind(path)) not in ("", "td"):
             raise BadParameter(f"'{path}' holds a net of kind '{kind}'; play it with {PLAYERS.get(kind, kind)}(...)")
-        self.network, self.depth = load(path).net, depth
+        self.network, self.depth = shared(path), depth
         if self.network.learn != self.learn:
             right = f'{self.network.learn}("{path}")'
             raise BadParameter(

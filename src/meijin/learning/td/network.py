@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Union
 
@@ -205,6 +206,21 @@ def load(path: str | Path, game: Game | None = None) -> Checkpoint[AnyNetwork]:
     except (KeyError, ValueError, TypeError, BadParameter, UnknownName) as error:
         raise MeijinError(f"{found.path}: the network cannot be built ({error}); use another checkpoint") from None
     return Checkpoint(found.path, found.kind, found.game, net, found.facts, found.extra)
+
+
+def shared(path: str | Path) -> AnyNetwork:
+    """The network of a checkpoint or of a run's directory, to play with and not to change.
+
+    A file is read once as long as it stays as it is: large tables take seconds, and a new agent plays every game.
+    """
+    found = find(path)
+    about = found.stat()
+    return _shared(found, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=2)
+def _shared(path: Path, changed: int, size: int) -> AnyNetwork:
+    return load(path).net
 
 
 def plan(game: Game, config: TdConfig) -> tuple[Tuples, Layout, int, float]:
