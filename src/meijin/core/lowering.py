@@ -18,7 +18,10 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
-from meijin.core.compile import OPTIONS
+from meijin.core.compile import OPTIONS, provided
+from meijin.core.prefetch import make_prefetch, prefetch
+
+provided[prefetch] = make_prefetch()
 
 
 def inner(fn: types.FunctionType, inlined: bool = False) -> Any:

@@ -9,12 +9,25 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import picker
 from meijin.core.rng import below, uniform
 from meijin.learning.td.room import ENDS, EXP, NONE, TD, Q, scale
-from meijin.learning.td.weigh import choose, index, make_look, make_place, make_weigh, shift, squash
+from meijin.learning.td.weigh import (
+    choose,
+    differ,
+    follow,
+    index,
+    make_look,
+    make_place,
+    make_weigh,
+    shift,
+    squash,
+    total,
+)
 
 
 @inlined
@@ -42,11 +55,9 @@ def _make_adapt(game: Game) -> Function:
     @inlined
     def adapt(table: Any, room: Any, rule: Any, seat: int, target: float) -> None:
         """Move the value of a seat's latest position towards a target, and the earlier ones by their traces."""
-        reach, features = room.past.shape[1], room.past.shape[2]
+        reach = room.past.shape[1]
         slot = (room.length[seat] - 1) % reach
-        value = 0.0
-        for f in range(features):
-            value += table[room.past[seat, slot, f], 0]
+        value = total(table, room.past[seat, slot], np.uint64(0))
         if rule.squashes:
             value = squash(value)
             room.slopes[seat, slot] = 1.0 - value * value
@@ -117,7 +128,7 @@ def episodes(game: Game) -> Function:
 
     def kernel(layout: Any, table: Any, room: Any, rule: Any, games: int) -> int:
         made = 0
-        features, reach = room.past.shape[2], room.past.shape[1]
+        reach = room.past.shape[1]
         s, rng, moves = room.states[0], room.rng, room.moves
         for _ in range(games):
             begin(s)
@@ -149,9 +160,9 @@ def episodes(game: Game) -> Function:
                     view = layout.views[t]
                     index(layout, view, room.next, room.now)
                 else:
-                    for c in range(count):
-                        if room.next[c] != room.base[c]:
-                            shift(layout, view, c, room.base[c], room.next[c], room.now)
+                    for i in range(differ(room)):
+                        c = room.changed[i]
+                        shift(layout, view, c, room.base[c], room.next[c], room.now)
                 for c in range(count):
                     room.base[c] = room.next[c]
                 room.known[0] = 0.0
@@ -185,7 +196,7 @@ def episodes(game: Game) -> Function:
                         if rule.replay > 0:
                             more = 0.0
                             if room.count[greedy] != ENDS:
-                                choose(room, greedy)
+                                choose(room, greedy, room.best)
                                 more = 1.0
                             remember(table, room, rule, t, room.so_far[greedy] - room.earlier[t], more)
                     if random:
@@ -197,16 +208,17 @@ def episodes(game: Game) -> Function:
                     if room.count[chosen] == ENDS:
                         room.length[t] = 0  # this position needs no estimate
                     else:
-                        choose(room, chosen)
+                        slot = room.length[t] % reach
+                        choose(room, chosen, room.past[t, slot])
                         if rule.copies:
                             _enter_stage(table, room.reached, layout.stage_size, room.at[chosen] // layout.stage_size)
-                        slot = room.length[t] % reach
-                        for f in range(features):
-                            room.past[t, slot, f] = room.best[f]
                         room.slopes[t, slot] = 1.0
                         room.length[t] += 1
                         room.earlier[t] = 0.0 if bounded else room.so_far[chosen]
                 play(s, moves[chosen])
+                if rule.kind == TD and room.count[chosen] != ENDS:  # only what chance or others change is left to do
+                    follow(room, chosen)
+                    look(s, room.base)
                 last = t
                 made += 1
                 length += 1
@@ -267,7 +279,7 @@ def explain(game: Game) -> Function:
         weigh(layout, table, room, kind, 0, 1.0, t, start, 0, 1)
         if room.count[0] == ENDS:
             return False
-        choose(room, 0)
+        choose(room, 0, room.best)
         for f in range(parts.shape[0]):
             parts[f] = table[room.best[f], 0]
         return True

@@ -43,6 +43,7 @@ class Room(NamedTuple):
     scores: Any  # float64 [seat]
     base: Any  # int32 [cell]: the cells before a move
     next: Any  # int32 [cell]: and after it
+    changed: Any  # int32 [cell]: those that differ, first
     # the position
     now: Any  # int32 [feature]: its indices
     held: Any  # float64 [feature]: its weights, once somebody needed them
@@ -56,7 +57,7 @@ class Room(NamedTuple):
     tried: Any  # int32 [branching, feature]: and their indices after the move
     marks: Any  # int64 [feature + 1]: where in the list a feature is; the last: marks below it are old
     # learning
-    best: Any  # uint64 [feature]: the weights after the chosen move, from the beginning of the table
+    best: Any  # uint64 [feature]: the weights after the best move, from the beginning of the table
     past: Any  # uint64 [seat, reach, feature]: the weights of positions that an error reaches
     slopes: Any  # float64 [seat, reach]: of the output there
     length: Any  # int64 [seat]: how many there are
@@ -84,6 +85,7 @@ def make_room(
         scores=np.zeros(seats),
         base=np.zeros(cells, np.int32),
         next=np.zeros(cells, np.int32),
+        changed=np.zeros(cells, np.int32),
         now=np.zeros(features, np.int32),
         held=np.zeros(features),
         known=np.zeros(2),

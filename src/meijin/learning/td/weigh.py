@@ -9,7 +9,10 @@ import numpy as np
 from meijin.core.compile import Function, inlined
 from meijin.core.game import OVER, Game
 from meijin.core.kernels import copy
+from meijin.core.prefetch import prefetch
 from meijin.learning.td.room import ALL, ENDS, TD, scale
+
+NEAR = 2**15  # weights of a table that lies in the processor's cache anyway
 
 
 def make_look(game: Game) -> Function:
@@ -71,6 +74,19 @@ def shift(layout: Any, view: int, cell: int, before: int, after: int, out: Any) 
 
 
 @inlined
+def differ(room: Any) -> int:
+    """How many cells differ between `room.base` and `room.next`; `room.changed` lists them.
+
+    Every cell is written and only those that differ are counted: no branch here for the processor to guess wrong.
+    """
+    n = 0
+    for c in range(room.base.shape[0]):
+        room.changed[n] = c
+        n += 1 if room.base[c] != room.next[c] else 0
+    return n
+
+
+@inlined
 def squash(x: float) -> float:
     """tanh as a quotient of polynomials, good to single precision and several times faster."""
     x = min(max(x, -7.9), 7.9)
@@ -90,7 +106,7 @@ def squash(x: float) -> float:
 
 
 @inlined
-def total(table: Any, indices: Any, at: int) -> float:
+def total(table: Any, indices: Any, at: Any) -> float:
     """The sum of weights; four sums at a time, as each addition would wait for the one before.
 
     Unsigned indices need no check for negative ones.
@@ -108,40 +124,41 @@ def total(table: Any, indices: Any, at: int) -> float:
 
 
 def make_weigh(game: Game) -> Function:
-    play, turn, score, look, count = game.play, game.turn, game.score, make_look(game), len(game.board.cells)
-    place = make_place(game)
+    play, turn, score, look, place = game.play, game.turn, game.score, make_look(game), make_place(game)
     (middle, half), bounded = scale(game), game.bounded
 
     @inlined
-    def list_changes(layout: Any, room: Any, view: int, start: int, k: int) -> None:
-        """Which indices change from `room.base` to `room.next`, and to what."""
+    def list_changes(layout: Any, room: Any, view: int, start: int, k: int, moves: int) -> None:
+        """Which indices change from `room.base` to `room.next`, and to what; `k` is one of so many moves."""
         features = room.now.shape[0]
+        changes = differ(room)
         entries = 0
-        for c in range(count):
-            if room.next[c] != room.base[c]:
-                entries += layout.begins[view, c + 1] - layout.begins[view, c]
-        if 3 * entries > 2 * features or room.at[k] != start:
+        for i in range(changes):
+            c = room.changed[i]
+            entries += layout.begins[view, c + 1] - layout.begins[view, c]
+        # A list also takes the position's own weights, once for all moves, and more work per entry.
+        if 3 * (moves * entries + features) > 2 * moves * features or room.at[k] != start:
             room.count[k] = ALL
             for f in range(features):
                 room.tried[k, f] = room.now[f]
-            for c in range(count):
-                if room.next[c] != room.base[c]:
-                    shift(layout, view, c, room.base[c], room.next[c], room.tried[k])
+            for i in range(changes):
+                c = room.changed[i]
+                shift(layout, view, c, room.base[c], room.next[c], room.tried[k])
             return
         n = 0
         room.marks[features] += features
         fresh = room.marks[features]
-        for c in range(count):
+        for i in range(changes):
+            c = room.changed[i]
             u, v = room.base[c], room.next[c]
-            if u != v:
-                for e in range(layout.begins[view, c], layout.begins[view, c + 1]):
-                    f = layout.features[view, e]
-                    if room.marks[f] < fresh:
-                        room.marks[f] = fresh + n
-                        room.touched[k, n] = f
-                        room.tried[k, n] = room.now[f]
-                        n += 1
-                    room.tried[k, room.marks[f] - fresh] += layout.codes[view, e, v] - layout.codes[view, e, u]
+            for e in range(layout.begins[view, c], layout.begins[view, c + 1]):
+                f = layout.features[view, e]
+                if room.marks[f] < fresh:
+                    room.marks[f] = fresh + n
+                    room.touched[k, n] = f
+                    room.tried[k, n] = room.now[f]
+                    n += 1
+                room.tried[k, room.marks[f] - fresh] += layout.codes[view, e, v] - layout.codes[view, e, u]
         room.count[k] = n
 
     @inlined
@@ -160,7 +177,7 @@ def make_weigh(game: Game) -> Function:
         """Fill `room.values` and what belongs to it for some moves of a position, of which all else is there already.
 
         Values are final scores: in a game without bounds, those so far and what is yet to come. All positions come
-        before all values, so that the processor fetches the weights of many moves at once.
+        before all values, so that the weights of one move arrive while the next one is played.
         """
         view, features = layout.views[seat], room.now.shape[0]
         if kind != TD:
@@ -173,7 +190,7 @@ def make_weigh(game: Game) -> Function:
                 for f in range(features):
                     room.tried[k, f] = room.now[f] + layout.blocks[view, f, room.moves[k]]
         else:
-            after = room.states[1]
+            after, far = room.states[1], table.shape[0] > NEAR
             for k in range(first, end):
                 copy(room.states[1:2], room.states[0:1])
                 play(after, room.moves[k])
@@ -187,7 +204,10 @@ def make_weigh(game: Game) -> Function:
                     continue
                 look(after, room.next)
                 room.at[k] = place(layout, seat, room.next)
-                list_changes(layout, room, view, start, k)
+                list_changes(layout, room, view, start, k, end - first)
+                if far:
+                    for i in range(features if room.count[k] == ALL else room.count[k]):
+                        prefetch(table, np.uint64(room.at[k] + room.tried[k, i]))
         for k in range(first, end):
             n = room.count[k]
             if n == ENDS:
@@ -210,14 +230,25 @@ def make_weigh(game: Game) -> Function:
 
 
 @inlined
-def choose(room: Any, k: int) -> None:
-    """Write the weights of the position after a move into `room.best`; the game must go on there."""
-    features, at, n = room.now.shape[0], room.at[k], room.count[k]
+def choose(room: Any, k: int, out: Any) -> None:
+    """Write which weights belong to the position after a move; the game must go on there."""
+    at, n = room.at[k], room.count[k]
     if n == ALL:
-        for f in range(features):
-            room.best[f] = at + room.tried[k, f]
+        for f in range(out.shape[0]):
+            out[f] = at + room.tried[k, f]
     else:
-        for f in range(features):
-            room.best[f] = at + room.now[f]
+        for f in range(out.shape[0]):
+            out[f] = at + room.now[f]
         for i in range(n):
-            room.best[room.touched[k, i]] = at + room.tried[k, i]
+            out[room.touched[k, i]] = at + room.tried[k, i]
+
+
+@inlined
+def follow(room: Any, k: int) -> None:
+    """Make the indices of the position after a move those of `room.now`; its cells must become `room.base`."""
+    if room.count[k] == ALL:
+        for f in range(room.now.shape[0]):
+            room.now[f] = room.tried[k, f]
+    else:
+        for i in range(room.count[k]):
+            room.now[room.touched[k, i]] = room.tried[k, i]
