@@ -6,7 +6,8 @@ PYTHON ?= python3
 #   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
 PLAY ?= serve --open
 BENCH ?= benchmarks/run.py
-JOBS ?= 2
+# Processes that test: tests wait for other processes now and then, so one more than a small machine has cores.
+JOBS ?= 3
 # Arguments of the soak tests: make soak SOAK="--mutations 1000000 --seed 7"
 SOAK ?=
 
@@ -36,8 +37,9 @@ play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
 test: $(DEV) ## check the format, the types and the layers, and run the tests
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) style types layers web
-	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory --jobs --output-sync=target style types layers web > $(VENV)/checks.log 2>&1 & \
+	  $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	  wait $$!; checks=$$?; cat $(VENV)/checks.log; exit $$((tests | checks))
 
 style: $(DEV)
 	$(BIN)/ruff format --check .
