@@ -37,7 +37,7 @@ play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
 test: $(DEV) ## check the format, the types and the layers, and run the tests
-	@$(MAKE) --no-print-directory --jobs --output-sync=target style types layers web > $(VENV)/checks.log 2>&1 & \
+	@$(MAKE) --no-print-directory --jobs --keep-going --output-sync=target style types layers web > $(VENV)/checks.log 2>&1 & \
 	  $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; tests=$$?; \
 	  wait $$!; checks=$$?; cat $(VENV)/checks.log; exit $$((tests | checks))
 
