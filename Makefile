@@ -6,17 +6,25 @@ PYTHON ?= python3
 #   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
 PLAY ?= serve --open
 BENCH ?= benchmarks/run.py
-JOBS ?= 2
+# Processes that test: tests wait for other processes now and then, so one more than a small machine has cores.
+JOBS ?= 3
 # Arguments of the soak tests: make soak SOAK="--mutations 1000000 --seed 7"
 SOAK ?=
 
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
+SOAKING := $(VENV)/.installed-soak
 INPUTS := pyproject.toml constraints.txt
 WEB := tools/web/node_modules
+# The linker for WebAssembly that comes as a Python package is a big download, for those who have no other.
+LINKER := $(if $(shell command -v wasm-ld),,$(comma)publish)
+
+# Bytecode must be kept: packages are installed without it, and tests start Python many times.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help play test style types layers web soak bench docs format clean
@@ -29,8 +37,9 @@ play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
 test: $(DEV) ## check the format, the types and the layers, and run the tests
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) style types layers web
-	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory --jobs --keep-going --output-sync=target style types layers web > $(VENV)/checks.log 2>&1 & \
+	  $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	  wait $$!; checks=$$?; cat $(VENV)/checks.log; exit $$((tests | checks))
 
 style: $(DEV)
 	$(BIN)/ruff format --check .
@@ -46,7 +55,7 @@ web: ## check the types of the web app (needs Node.js)
 	@if command -v npm > /dev/null; then $(MAKE) --silent $(WEB) && $(WEB)/.bin/tsc -p tools/web; else \
 	  echo "The web app's types are not checked: there is no npm here."; fi
 
-soak: $(DEV) ## run the long tests: mutated files, hostile messages, killed servers, many positions; takes a while
+soak: $(SOAKING) ## run the long tests: mutated files, hostile messages, killed servers, many positions; takes a while
 	$(BIN)/pytest -m soak -n $(JOBS)
 	@for script in tests/soak/fuzz_*.py; do MEIJIN_JIT=0 $(BIN)/python $$script $(SOAK) || exit 1; done
 	@for script in tests/soak/server_*.py tests/soak/ray_*.py; do $(BIN)/python $$script $(SOAK) || exit 1; done
@@ -78,7 +87,7 @@ define install
 	@mkdir -p $(VENV)
 	@{ test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV); } > $(VENV)/setup.log 2>&1 && \
 	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --no-input \
-	    --editable '$(2)' >> $(VENV)/setup.log 2>&1 || { \
+	    --no-compile --editable '$(2)' >> $(VENV)/setup.log 2>&1 || { \
 	  cat $(VENV)/setup.log >&2; \
 	  echo "The set-up failed; its log is above and in $(VENV)/setup.log." \
 	       "Run make again once the cause is fixed." >&2; exit 1; }
@@ -89,8 +98,12 @@ $(CORE): $(INPUTS)
 	@touch $@
 
 $(DEV): $(INPUTS)
-	$(call install,to develop,.[dev])
+	$(call install,to develop,.[dev$(LINKER)])
 	@touch $@ $(CORE)
+
+$(SOAKING): $(INPUTS)
+	$(call install,for the long tests,.[dev$(LINKER)$(comma)soak])
+	@touch $@ $(DEV) $(CORE)
 
 $(WEB): tools/web/package-lock.json
 	npm ci --prefix tools/web --no-audit --no-fund --silent

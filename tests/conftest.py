@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -12,25 +13,42 @@ from typing import Any
 
 import pytest
 
-#: Besides those of the browser, the files that take longest when nothing is compiled yet, the longest first.
+#: The files that take longest when nothing is compiled yet, the longest first.
 LONGEST = (
+    "test_web_pages",
+    "test_publish",
+    "test_web_play",
     "test_check",
+    "test_ray",
+    "test_web_games",
+    "test_both",
+    "test_web_quality",
     "test_docs",
     "test_search_agents",
     "test_wasm",
-    "test_server_jobs",
-    "test_mcts",
-    "test_td",
-    "test_train_cli",
-    "test_mcts_options",
-    "test_classic",
     "test_formats",
-    "test_memory",
-    "test_replicas",
+    "test_server_jobs",
+    "test_train_cli",
+    "test_mcts",
+    "test_games_boards",
+    "test_yavalath",
+    "test_tournament",
+    "test_td",
     "test_go",
-    "test_zero_agent",
-    "test_ray",
+    "test_hex",
+    "test_classic",
+    "test_games_numbers",
+    "test_solve_hex",
+    "test_solve_othello",
+    "test_cli",
+    "test_replicas",
     "test_zero_run",
+    "test_mcts_options",
+    "test_breakthrough",
+    "test_setup",
+    "test_minishogi",
+    "test_zero_agent",
+    "test_memory",
 )
 
 #: The catalogues of this process, module -> name. They are asked for in `sys.modules`: a test imports what it needs.
@@ -130,11 +148,18 @@ def _catalogues() -> list[Any]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest, so that no process waits in the end; skip what needs a GPU."""
     ranks = {name: rank for rank, name in enumerate(LONGEST, start=1)}
-    items.sort(key=lambda item: 0 if item.path.parent.name == "web" else ranks.get(item.path.stem, len(ranks) + 1))
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks) + 1))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and not _gpu_available():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; numba.cuda finds none"))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded now stays: the garbage collector need not look at it whenever something is compiled."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _gpu_available() -> bool:

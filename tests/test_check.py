@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -36,6 +37,13 @@ compiled = pytest.mark.skipif(not compiling.JIT, reason="nothing is compiled wit
 FOLDER = Path(__file__).parent / "mistakes"
 MISTAKES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 HANGING = 0.5  # seconds after which a rule of a tiny game hangs
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _numba_is_ready() -> None:
+    """Games are checked in forks of this process, each of which would have to load Numba and its tables of types."""
+    if compiling.JIT:
+        numba.njit(lambda: 0)()
 
 
 def mistake(name: str) -> Game:

@@ -122,7 +122,7 @@ def test_searched_examples_are_visits_and_means() -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "othello(size=6)", "go(size=5)", "sim", "einstein"])
-def test_masked_logits_never_choose_illegal_moves(name: str, interpreted: None) -> None:
+def test_masked_logits_never_choose_illegal_moves(name: str, compiled_in_soak: None) -> None:
     game = make(name)
     torch.manual_seed(1)
     for net in (PolicyNet(game), ValueNet(game)):

@@ -67,7 +67,7 @@ def test_gomoku_on_19_x_19() -> None:
     assert full.is_over and len(full.history) == 361 == game.longest and full.scores == (0.0, 0.0)
 
 
-def test_six_seats_of_nim(interpreted: None) -> None:
+def test_six_seats_of_nim(compiled_in_soak: None) -> None:
     game = make("nim(heaps=(4, 5, 6), players=6)")
     analysis = MCTS(simulations=500, seed=1).analyse(State(game))
     assert analysis.value is not None and len(analysis.value) == 6

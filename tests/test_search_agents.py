@@ -136,7 +136,7 @@ def test_alphabeta_equals_maxn(name: str) -> None:
     assert tried >= sum(count for count, _ in CASES[name])
 
 
-def test_scores_may_have_any_range(interpreted: None) -> None:
+def test_scores_may_have_any_range(compiled_in_soak: None) -> None:
     game = make("tic_tac_toe")
     score = game.score
 
@@ -244,7 +244,7 @@ def test_maxn_makes_room_for_chance_after_chance(interpreted: None) -> None:
 
 
 @pytest.mark.parametrize("agent", ["maxn(depth=5)", "alphabeta(depth=5)"])
-def test_a_shorter_win_and_a_longer_loss(agent: str, interpreted: None) -> None:
+def test_a_shorter_win_and_a_longer_loss(agent: str, compiled_in_soak: None) -> None:
     player = build(agent)
     # Both have three in a column. To block would win too, but later.
     assert player.act(State(make("connect_four(width=4, height=4)")).play_line("1 2 1 2 1 2")).name == "1"
@@ -393,7 +393,7 @@ def test_quiescence_plays_captures_out() -> None:
 
 
 @pytest.mark.parametrize("name", ["abalone", "minishogi"])
-def test_noisy_moves_change_the_other_side(name: str, interpreted: None) -> None:
+def test_noisy_moves_change_the_other_side(name: str, compiled_in_soak: None) -> None:
     game = make(name)
     assert game.noisy is not None
     owner = np.array([-1 if piece.owner is None else piece.owner for piece in game.pieces])
@@ -427,7 +427,7 @@ class Plain(Agent):
 @pytest.mark.parametrize(
     ("expression", "depth"), [("2048(size=2)", 2), ("nim(heaps=(3, 2, 1), players=3)", 3), ("othello(size=4)", 2)]
 )
-def test_nply_equals_maxn(expression: str, depth: int, interpreted: None) -> None:
+def test_nply_equals_maxn(expression: str, depth: int, compiled_in_soak: None) -> None:
     from meijin.agents.nply import NPly
 
     game = make(expression)
@@ -471,7 +471,7 @@ def test_an_agent_without_values_cannot_be_searched_around() -> None:
             build(wrapper, seed=0).analyse(State(make("tic_tac_toe")))
 
 
-def test_a_wrapped_tree_adds_up_and_is_reused(interpreted: None) -> None:
+def test_a_wrapped_tree_adds_up_and_is_reused(compiled_in_soak: None) -> None:
     game = make("othello(size=4)")
     agent, state = build("mcts_wrap(heuristic, simulations=60)", game, seed=3), State(game)
     first = agent.analyse(state)
@@ -488,7 +488,7 @@ def test_a_wrapped_tree_adds_up_and_is_reused(interpreted: None) -> None:
     assert agent.analyse(State(make("breakthrough"))).nodes == 60  # another game, another tree
 
 
-def test_a_wrapped_tree_goes_through_chance(interpreted: None) -> None:
+def test_a_wrapped_tree_goes_through_chance(compiled_in_soak: None) -> None:
     game = make("einstein")
     agent, state = build("mcts_wrap(mcts(simulations=2), simulations=20)", game, seed=4), State(game)
     state.roll(streams(1, 1)[0])

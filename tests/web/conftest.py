@@ -21,6 +21,7 @@ from serving import Server, serving
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 
+WAIT = 180_000  # milliseconds: a page may wait for several kernels to be compiled, on a machine that is busy
 CHROMIUM = os.environ.get("MEIJIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
@@ -46,7 +47,7 @@ def browser() -> Iterator[Any]:
     """Closed after each file: Playwright's event loop would be in the way of other tests that need one."""
     from playwright.sync_api import Error, expect, sync_playwright
 
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=WAIT)
 
     with sync_playwright() as playwright:
         try:
@@ -66,7 +67,7 @@ def contexts(browser: Any) -> Callable[..., Any]:
         if own or (width, height) not in made:
             size, touch = {"width": width, "height": height}, width < 600
             context = browser.new_context(viewport=size, has_touch=touch, reduced_motion="reduce")
-            context.set_default_timeout(60_000)
+            context.set_default_timeout(WAIT)
             if own:
                 return context
             made[width, height] = context
