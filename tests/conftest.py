@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -153,13 +152,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and not _gpu_available():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; numba.cuda finds none"))
-
-
-def pytest_collection_finish() -> None:
-    """What is loaded now stays: the garbage collector need not look at it whenever something is compiled."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def _gpu_available() -> bool:
