@@ -18,7 +18,7 @@ from meijin.cli.serve import config
 from meijin.web.server.app import create_app
 from meijin.web.server.settings import Limits, Settings
 
-PATIENCE = 60.0  # seconds for an answer; a cold machine may have to compile
+PATIENCE = 180.0  # seconds for an answer; a cold machine may have to compile
 
 
 class Server:

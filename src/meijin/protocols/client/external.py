@@ -18,8 +18,8 @@ from meijin.core.options import at_least
 from meijin.core.state import State
 from meijin.protocols.client.process import POSIX, EngineError, Process, split
 
-STARTUP = 10.0  # seconds for the handshake
-LATE = 5.0  # seconds beyond its limit that an engine may take
+STARTUP = 30.0  # seconds for the handshake: an engine may have much to load
+LATE = 15.0  # seconds beyond its limit that an engine may take
 STOPPED = 1.0  # seconds that an engine has to answer once it is told to stop
 
 

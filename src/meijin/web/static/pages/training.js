@@ -80,7 +80,11 @@ function NewRun({ engine, games, taken, onClose }) {
       const made = name.trim() || usual;
       await server.ask("runs", { name: made, game, method, preset: method === "zero" ? preset : null, seconds: 60 * minutes, changes: tables ? { "length.keep": 5 } : {}, evaluate: evaluate ? ["vs(mcts(simulations=100), games=20)"] : [] });
       // its folder is written a moment later
-      for (let n = 0; n < 60 && !(await server.ask("runs")).some((/** @type {any} */ run) => run.name === made); n++) await new Promise((resolve) => setTimeout(resolve, 500));
+      while (!(await server.ask("runs")).some((/** @type {any} */ run) => run.name === made)) {
+        const { job } = await server.ask(`runs/${encodeURIComponent(made)}/events`);
+        if (job.state !== "running") throw new Error(job.message || "The run ended before it began.");
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
       onClose();
       go(address("training", made));
     });
