@@ -21,6 +21,7 @@ from meijin import build, make, training
 from meijin.arena.match import match
 from meijin.arena.record import GameRecord
 from meijin.arena.store import Store
+from meijin.cli.run_display import Lines
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.config import WarmConfig
@@ -40,6 +41,8 @@ from meijin.training.events import (
     Warned,
 )
 from meijin.training.folder import RunFolder, read_metrics
+from meijin.training.sweep import Sweep
+from meijin.training.trials import SweepRun
 from meijin.training.warm import warm_games
 from meijin.training.zero_run import ZeroRun
 from test_zero_run import GAME, config, iterated, rows
@@ -311,8 +314,11 @@ def test_a_run_in_an_object_store_continues_on_another_machine(tmp_path: Path, m
         with pytest.raises(MeijinError, match=r"cannot be used: OSError: no network"):
             second.iterate()
         second.close()
+        again = training.resume(url, iterations=2)  # what was not uploaded does not count, not even where it is
+        assert again.iteration == 1 and again.folder.latest.read_bytes() == before
+        again.close()
         machine("third")
-        third = training.resume(url, iterations=2)  # what was not uploaded does not count
+        third = training.resume(url, iterations=2)
         assert third.iteration == 1 and third.folder.latest.read_bytes() == before
         third.iterate()
         third.close()
@@ -320,6 +326,28 @@ def test_a_run_in_an_object_store_continues_on_another_machine(tmp_path: Path, m
     assert remote.url_of(Path("s3://bucket/a/b")) == "s3://bucket/a/b" and remote.url_of("runs/a") is None
     with pytest.raises(MeijinError, match=r"nosuch://x"):
         training.zero(GAME, out="nosuch://x")
+    with pytest.raises(MeijinError, match=r"memory:///runs/all.*choose a local --out"):
+        SweepRun("memory://runs/all", Sweep(GAME))
+    with pytest.raises(MeijinError, match=r"copy 's3://bucket/a' to this machine"):
+        build('zero("s3://bucket/a")', make(GAME))
+
+
+def test_a_store_that_refuses_a_run_is_noticed_before_it_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr(remote, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(remote.RemoteFolder, "_upload", lambda self, name: _fails(name))
+    with pytest.raises(MeijinError, match=r"memory:///runs/two cannot be used: OSError: no network"):
+        training.zero(GAME, config=config(), out="memory://runs/two")
+
+
+def test_a_run_in_an_object_store_names_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr(remote, "cache_folder", lambda: tmp_path)
+    training.zero(GAME, config=config(), out="memory://runs/three", iterations=1).go(Lines(make(GAME), ()))
+    said = capsys.readouterr().out
+    assert "the net is in memory:///runs/three; play" in said and f'zero("{tmp_path}/runs/' in said
 
 
 def _fails(name: str) -> None:

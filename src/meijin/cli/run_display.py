@@ -72,12 +72,12 @@ class Lines(JsonLines):
 
     def __init__(self, game: Game, load: Sequence[Path]):
         self.game, self.load = game, load
-        self.iteration, self.iterations, self.folder = 0, "", Path()
+        self.iteration, self.iterations, self.place = 0, "", ""
 
     def __call__(self, event: Event) -> None:
         match event:
             case RunStarted():
-                self.iteration, self.folder = event.iteration, event.folder
+                self.iteration, self.place = event.iteration, event.store or str(event.folder)
                 self.iterations = f" of {event.iterations}" if event.iterations else ""
             case IterationDone():
                 self.iteration = event.iteration
@@ -93,7 +93,7 @@ class Lines(JsonLines):
                 load = "".join(f" --load {shlex.quote(str(file))}" for file in self.load)
                 verb = "play against it" if self.game.seats > 1 else "watch it play"
                 self.say(f"done after {event.iteration} iterations: {event.reason}")
-                self.say(f"the net is in {event.folder}; {verb}:")
+                self.say(f"the net is in {self.place}; {verb}:")
                 self.say(f"  meijin play '{self.game}'{load} --seat {seat}='{event.agent}'")
             case _:
                 if text := sentence(event):
@@ -107,7 +107,7 @@ class Lines(JsonLines):
 
     def stopped(self) -> None:
         done = f"everything up to iteration {self.iteration}" if self.iteration else "the start of the run"
-        self.say(f"stopped: {done} is in {self.folder}; continue with --resume")
+        self.say(f"stopped: {done} is in {self.place}; continue with --resume")
 
 
 class Shown(Lines):
@@ -156,7 +156,7 @@ class Shown(Lines):
         super().stopped()
 
     def render(self) -> RenderableType:
-        parts: list[RenderableType] = [Text.assemble((self.heading, "bold"), "  ", (str(self.folder), "dim"))]
+        parts: list[RenderableType] = [Text.assemble((self.heading, "bold"), "  ", (self.place, "dim"))]
         if self.rows:
             known = [dict(figures(row)) for row in self.rows]
             titles = [title for title, *_ in COLUMNS if any(title in row for row in known)]

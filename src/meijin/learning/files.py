@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
@@ -45,6 +46,8 @@ def find(path: str | Path) -> Path:
     given = Path(json.loads(os.environ.get(MOVED, "{}")).get(str(path), path)).expanduser()
     if given.is_file():
         return given
+    if not given.is_dir() and re.match(r"[a-z][a-z0-9+.-]+:/", str(path)):
+        raise MeijinError(f"agents do not read object stores: copy '{path}' to this machine and give the copy")
     if not given.is_dir():
         raise MeijinError(f"there is no '{path}'; give a run's directory or a checkpoint (*{SUFFIX})")
     folder = given / "checkpoints" if (given / "checkpoints").is_dir() else given

@@ -48,6 +48,7 @@ class RunStarted(Event):
     iteration: int  # iterations that earlier sessions have done
     iterations: int | None  # in all; None: a clock decides
     seconds: float | None  # of wall-clock time in all; None: no limit
+    store: str | None = None  # the address of the object store whose local copy `folder` is
 
 
 @dataclass(frozen=True)

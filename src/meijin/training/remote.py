@@ -21,7 +21,7 @@ from meijin.learning.files import LATEST
 
 T = TypeVar("T")
 
-INDEX = ".remote.json"  # in the local copy: file -> what the store said about it when they were equal
+INDEX = ".remote.json"  # in the local copy: file -> what the store said about it when they were equal, and its stamp
 
 
 def url_of(path: str | Path) -> str | None:
@@ -44,14 +44,15 @@ class RemoteFolder:
     def pull(self) -> None:
         """Make the local copy equal to the store."""
         there = self._tried(self._list)
-        index: dict[str, str] = {}
+        index: dict[str, list[str | int]] = {}
         if (self.local / INDEX).exists():
             index = json.loads((self.local / INDEX).read_text())
         for name in self._files():
             if name not in there:
                 (self.local / name).unlink()
         for name, mark in there.items():
-            if index.get(name) != mark or not (self.local / name).exists():
+            # A file that was changed here and not uploaded, because the process was killed, does not count either.
+            if not (self.local / name).exists() or index.get(name) != [mark, *self._stamp(name)]:
                 write_file(self.local / name, self._tried(self.fs.cat_file, f"{self.root}/{name}"))
             self.pushed[name] = self._stamp(name)
         self._note(there)
@@ -98,7 +99,8 @@ class RemoteFolder:
         return stat.st_size, stat.st_mtime_ns
 
     def _note(self, there: dict[str, str]) -> None:
-        write_file(self.local / INDEX, json.dumps(there).encode())
+        index = {name: [mark, *self.pushed[name]] for name, mark in there.items() if name in self.pushed}
+        write_file(self.local / INDEX, json.dumps(index).encode())
 
     def _tried(self, work: Callable[..., T], *arguments: str) -> T:
         try:

@@ -96,6 +96,7 @@ class Run(ABC, Generic[C]):
         self.folder.trim_metrics(self.iteration)
         # Only now: a resume that is refused leaves the run's own config as it was.
         write_file(self.folder.config, self.config.to_json().encode())
+        self.folder.push()  # a store that cannot be written to is noticed now, not after the first iteration
         self.curves = Curves(self.folder.path / "tensorboard")
 
     def _checked(self, config: C | None) -> C:
@@ -243,7 +244,8 @@ class Run(ABC, Generic[C]):
             )
         iterations = length.iterations if length.iterations < UNLIMITED else None
         started = (self.config.METHOD, str(self.game), self.folder.path, self.iteration, iterations)
-        self.emit(RunStarted(*started, length.seconds or None))
+        store = None if self.folder.remote is None else self.folder.remote.url
+        self.emit(RunStarted(*started, length.seconds or None, store))
         try:
             while self.going() and self.progress < 1.0 and not self.reason and self.iterate() is not None:
                 pass

@@ -26,6 +26,7 @@ from meijin.learning.config import read
 from meijin.training import resume, start
 from meijin.training.events import Event, Finished, Handler, TrialDone, TrialStarted, Warned
 from meijin.training.folder import RunFolder
+from meijin.training.remote import url_of
 from meijin.training.run import Run
 from meijin.training.summary import write_summary
 from meijin.training.sweep import Sweep, Trial
@@ -74,6 +75,8 @@ class SweepRun:
 
     def __init__(self, folder: str | Path, sweep: Sweep | None = None, *, resume: bool = False, device: str = "cpu"):
         """Check every run's settings, then create the directory. Only a sweep that is resumed needs no plan."""
+        if (url := url_of(folder)) is not None:
+            raise BadParameter(f"'{url}': only single runs can be in an object store; choose a local --out")
         self.folder, self.device = Path(folder), device
         plan = self.folder / PLAN
         if resume and not plan.exists():
