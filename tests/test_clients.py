@@ -36,7 +36,7 @@ def needs(program: str) -> str:
     return found
 
 
-def bad(mistake: str, timeout: float = 0.5) -> str:
+def bad(mistake: str, timeout: float = 60.0) -> str:
     return f'gtp("{sys.executable} {BAD} {mistake}", timeout={timeout})'
 
 
@@ -57,16 +57,16 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("mistake", "reason"),
+    ("mistake", "timeout", "reason"),
     [
-        ("hang", "gave no answer to genmove"),
-        ("illegal", "answered 'z9', which is not a legal move"),
-        ("flood", "gave no answer to genmove"),
-        ("die", "ended (exit status 3): out of luck"),
+        ("hang", 0.5, "gave no answer to genmove"),
+        ("illegal", 60.0, "answered 'z9', which is not a legal move"),
+        ("flood", 0.5, "gave no answer to genmove"),
+        ("die", 60.0, "ended (exit status 3): out of luck"),
     ],
 )
-def test_a_bad_engine_loses_its_game_and_is_named(mistake: str, reason: str) -> None:
-    found = match("tic_tac_toe", [bad(mistake), "random"], 2)
+def test_a_bad_engine_loses_its_game_and_is_named(mistake: str, timeout: float, reason: str) -> None:
+    found = match("tic_tac_toe", [bad(mistake, timeout), "random"], 2)
     assert found.standings[0].forfeits == 2 and found.standings[1].forfeits == 0
     assert all(reason in text and text.startswith("gtp(") for text in found.forfeits)
 
@@ -105,7 +105,7 @@ def test_an_engine_ends_with_its_owner_however_that_dies() -> None:
 
 def test_a_worker_that_is_killed_takes_its_engine_along() -> None:
     rules = PlayRules(move_timeout=0.5, startup_grace=3.0)
-    found = match("tic_tac_toe", [bad("hang", timeout=60), "random"], 1, workers=1, rules=rules)
+    found = match("tic_tac_toe", [bad("hang"), "random"], 1, workers=1, rules=rules)
     assert found.standings[0].forfeits == 1
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     for _ in range(300):
