@@ -90,8 +90,8 @@ judgement of a search of 1,200 simulations.
 
 Where a game has a solver (Connect Four, the end of Othello, small Hex, ...) that expects to answer within half of the
 time for the move, or within half a second where the limit is not a time, the champion plays its answer, and
-`meijin inspect` shows the values as proven. `champion(exact=False)` never asks. In 500 positions of Othello with at most
-18 empty cells, the champion never gave up their value with 200 simulations; without the solver it did so in 21
+`meijin inspect` shows the values as proven. `champion(exact=False)` never asks. In 500 positions of Othello with at
+most 18 empty cells, the champion never gave up their value with 200 simulations; without the solver it did so in 21
 (`python experiments/zero/endings.py`, 2026-11-16).
 
 ## The nets
