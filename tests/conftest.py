@@ -88,9 +88,13 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.soak)], ids=["interpreted", "compiled"])
-def compiled_in_soak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain Python, and compiled by `make soak`: for a variant of a game whose usual form is tried compiled."""
+def compiled_in_soak(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Plain Python, and compiled by `make soak`: for a variant of a game whose usual form is tried compiled.
+
+    Whether it is compiled now, for tests that then can afford more.
+    """
     monkeypatch.setattr("meijin.core.compile.JIT", request.param)
+    return bool(request.param)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -136,7 +136,7 @@ def test_alphabeta_equals_maxn(name: str) -> None:
     assert tried >= sum(count for count, _ in CASES[name])
 
 
-def test_scores_may_have_any_range(compiled_in_soak: None) -> None:
+def test_scores_may_have_any_range(compiled_in_soak: bool) -> None:
     game = make("tic_tac_toe")
     score = game.score
 
@@ -146,8 +146,9 @@ def test_scores_may_have_any_range(compiled_in_soak: None) -> None:
         out[1] = 10.0 - out[0]
 
     scaled = game.changed(score=wide, score_range=(0.0, 10.0), name="scaled", id="scaled")
-    usual, other = AlphaBeta(depth=4), AlphaBeta(depth=4)
-    for state in positions(game, 20, seed=5):
+    depth, count = (9, 30) if compiled_in_soak else (4, 20)
+    usual, other = AlphaBeta(depth=depth), AlphaBeta(depth=depth)
+    for state in positions(game, count, seed=5):
         expected, found = usual.analyse(state), other.analyse(State(scaled, state.record))
         assert [info.move for info in found.moves] == [info.move for info in expected.moves]
         assert found.value == tuple(5 + 5 * v for v in expected.value or ())

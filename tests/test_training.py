@@ -338,6 +338,10 @@ def test_a_store_that_refuses_a_run_is_noticed_before_it_plays(tmp_path: Path, m
     monkeypatch.setattr(remote.RemoteFolder, "_upload", lambda self, name: _fails(name))
     with pytest.raises(MeijinError, match=r"memory:///runs/two cannot be used: OSError: no network"):
         training.zero(GAME, config=config(), out="memory://runs/two")
+    said = "Unable to locate credentials"
+    monkeypatch.setattr(remote.RemoteFolder, "_upload", lambda self, name: _fails(name, said))
+    with pytest.raises(MeijinError, match=r"Unable to locate credentials; set the credentials of the store$"):
+        training.zero(GAME, config=config(), out="memory://runs/two")
 
 
 def test_a_run_in_an_object_store_names_the_store(
@@ -350,5 +354,5 @@ def test_a_run_in_an_object_store_names_the_store(
     assert "the net is in memory:///runs/three; play" in said and f'zero("{tmp_path}/runs/' in said
 
 
-def _fails(name: str) -> None:
-    raise OSError("no network")
+def _fails(name: str, said: str = "no network") -> None:
+    raise OSError(said)
