@@ -68,6 +68,7 @@ class Features(Out):
     pictures: list[str] = Field(description="Formats of pictures.", examples=[["svg", "png", "gif"]])
     arena: bool
     training: bool
+    nets: bool = Field(description="Whether nets can be trained; tables always can.")
     designer: bool = Field(description="Whether files of rules are watched.")
     modules: bool = Field(description="Whether games can be compiled for the page's own engine.")
     access: Literal["full", "guest"] = Field(description="Guests may use the tables they have a key for, and look.")

@@ -212,6 +212,7 @@
  * @property {string[]} records  formats of game records
  * @property {boolean} [arena]
  * @property {boolean} [training]
+ * @property {boolean} [nets]  nets can be trained, not only tables
  * @property {boolean} [designer]
  * @property {boolean} [modules]  games come as WebAssembly too, for the page's own engine
  * @property {string[]} [pictures]  formats of pictures, "gif" among them where a game can be one

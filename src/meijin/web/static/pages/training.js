@@ -68,7 +68,7 @@ function NewRun({ engine, games, taken, onClose }) {
   const server = /** @type {Server} */ (engine.server);
   const [game, setGame] = useState("connect_four");
   const [name, setName] = useState("");
-  const [method, setMethod] = useState("zero");
+  const [method, setMethod] = useState(engine.features.nets ? "zero" : "td");
   const [preset, setPreset] = useState("tiny");
   const [minutes, setMinutes] = useState(5);
   const [evaluate, setEvaluate] = useState(true);
@@ -92,7 +92,7 @@ function NewRun({ engine, games, taken, onClose }) {
   return html`<${Dialog} title="New run" onClose=${onClose}>
     <${Field} label="Game" help="A game, or an expression such as hex(size=5)."><input type="text" list="run-games" value=${game} onChange=${text((value) => setGame(value.trim()))} spellcheck=${false} /><datalist id="run-games">${games.map((each) => html`<option value=${each.name}>${each.title}</option>`)}</datalist><//>
     <div class="fields">
-      <${Field} label="Method"><select value=${method} onChange=${text(setMethod)}><option value="zero">zero: by itself, with search</option><option value="classic">classic: from games of a search</option><option value="td">td: tables, in seconds</option><option value="sarsa">sarsa: tables of moves</option><option value="q">q: tables of moves</option></select><//>
+      <${Field} label="Method"><select value=${method} onChange=${text(setMethod)}>${engine.features.nets && html`<option value="zero">zero: by itself, with search</option><option value="classic">classic: from games of a search</option>`}<option value="td">td: tables, in seconds</option><option value="sarsa">sarsa: tables of moves</option><option value="q">q: tables of moves</option></select><//>
       ${method === "zero" && html`<${Field} label="Size"><select value=${preset} onChange=${text(setPreset)}><option value="tiny">tiny: minutes</option><option value="quick">quick: an hour</option><option value="strong">strong: days</option></select><//>`}
       <${Field} label="Minutes"><input type="number" min="1" max="100000" value=${minutes} onInput=${(/** @type {any} */ e) => setMinutes(Number(e.target.value))} /><//>
       <${Field} label="Name"><input type="text" maxlength="60" value=${name} placeholder=${usual} onInput=${text(setName)} /><//>
