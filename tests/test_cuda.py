@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,33 @@ def test_games_on_the_device_add_up(name: str) -> None:
         played += game.kernel(kernels.random_games)(game.states(1), 4, rng, moves, probs, scores, expected)
     assert plies == played
     assert totals == pytest.approx(expected)
+
+
+WALK = """
+import hashlib
+from meijin import make
+from meijin.core import cuda
+game = make("connect_four(rows=5, columns=5)")
+found = cuda.random_walks(game, 100, 12, seed=3)
+kernel = cuda.device_kernel(game, cuda.walks)
+print(sum(kernel._cache_hits.values()), sum(kernel._cache_misses.values()), hashlib.sha256(found.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda.available() or cuda.simulated(), reason="no CUDA device")
+def test_machine_code_is_kept_on_the_disk(tmp_path: Path) -> None:
+    """The second process compiles nothing; damaged files are compiled again."""
+    env = {**os.environ, "MEIJIN_CACHE": str(tmp_path)}
+    said = []
+    for damage in (False, False, True):
+        if damage:
+            for path in tmp_path.glob("*.nbc"):
+                path.write_bytes(path.read_bytes()[:-1])
+        result = subprocess.run([sys.executable, "-c", WALK], env=env, capture_output=True, text=True, check=True)
+        said.append(result.stdout.split())
+    assert [(hits, misses) for hits, misses, _ in said] == [("0", "1"), ("1", "0"), ("0", "1")]
+    assert len({digest for *_, digest in said}) == 1
 
 
 @pytest.mark.gpu

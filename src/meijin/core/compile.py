@@ -247,11 +247,12 @@ def write_cached(path: Path, payload: bytes) -> None:
             part.unlink()
 
 
-class _DiskCache:
+class DiskCache:
     """What Numba asks of a dispatcher's cache, with one file per overload; any damage means compiling again."""
 
-    def __init__(self, key: str, name: str):
-        self.key, self.name = key, name
+    def __init__(self, key: str, name: str, *versions: str):
+        """`versions`: of what else the machine code depends on."""
+        self.key, self.name, self.versions = key, name, versions
         self.cache_path = str(cache_folder())
 
     def _path(self, sig: Any, codegen: Any) -> Path:
@@ -265,6 +266,7 @@ class _DiskCache:
             sys.version_info[:2],
             numba.__version__,
             np.__version__,
+            *self.versions,
         )
         return Path(self.cache_path) / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.nbc"
 
@@ -323,7 +325,7 @@ class Kernel:
         from numba import typeof
         from numba.core.registry import cpu_target
 
-        cache = _DiskCache(digest(self.plain), self.name)
+        cache = DiskCache(digest(self.plain), self.name)
         return cache.has(tuple(typeof(arg) for arg in args), cpu_target.target_context.codegen())
 
     def __call__(self, *args: Any) -> Any:
@@ -337,7 +339,7 @@ class Kernel:
 
         try:
             dispatcher = entry(linked(self.plain))
-            cache = _DiskCache(digest(self.plain), self.name)
+            cache = DiskCache(digest(self.plain), self.name)
             dispatcher._cache = cache
             types_ = tuple(typeof(arg) for arg in args)
             known = cache.has(types_, dispatcher.targetctx.codegen())

@@ -5,19 +5,21 @@ Without a GPU the kernels run under Numba's simulator (NUMBA_ENABLE_CUDASIM=1), 
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from meijin.core import compile as compiling
 from meijin.core import kernels
-from meijin.core.compile import Function, linked
+from meijin.core.compile import DiskCache, Function, digest, linked, read_cached, write_cached
 from meijin.core.errors import NoDevice
 from meijin.core.game import Game
 from meijin.core.rng import streams
@@ -106,8 +108,30 @@ def device_kernel(game: Game, maker: Any) -> Any:
     require()
     if (maker, "cuda") not in game._kernels:
         plain = maker(game)
-        game._kernels[maker, "cuda"] = _module().jit(plain if simulated() else linked(plain))
+        kernel = _module().jit(plain if simulated() else linked(plain))
+        if not simulated():
+            kernel._cache = _KernelCache(digest(plain), f"{game.name}-cuda", version("numba-cuda"))
+        game._kernels[maker, "cuda"] = kernel
     return game._kernels[maker, "cuda"]
+
+
+class _KernelCache(DiskCache):
+    """The machine code of CUDA kernels on the disk, for one kind of device each."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            payload = read_cached(self._path(sig, target_context.codegen()))
+            kernel = import_module("numba.cuda.dispatcher")._Kernel
+            return None if payload is None else kernel._rebuild(**pickle.loads(payload))
+        except Exception:  # of another version: compile and write it again
+            return None
+
+    def save_overload(self, sig: Any, result: Any) -> None:
+        try:
+            payload = import_module("numba.cuda.serialize").dumps(result._reduce_states())
+        except Exception:  # Numba does not store everything that it can compile
+            return
+        write_cached(self._path(sig, result.target_context.codegen()), payload)
 
 
 def _locals(game: Game) -> tuple[Any, int, int]:
