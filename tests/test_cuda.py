@@ -132,7 +132,7 @@ WALK = """
 import hashlib
 from meijin import make
 from meijin.core import cuda
-game = make("connect_four(rows=5, columns=5)")
+game = make("connect_four(width=5, height=5)")
 found = cuda.random_walks(game, 100, 12, seed=3)
 kernel = cuda.device_kernel(game, cuda.walks)
 print(sum(kernel._cache_hits.values()), sum(kernel._cache_misses.values()), hashlib.sha256(found.tobytes()).hexdigest())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -42,15 +43,19 @@ class Learner:
         self.net = net.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.averaged = copy.deepcopy(self.net).eval() if config.ema else self.net
         self.steps = 0
-        self.optimizer = self._optimizer()
         self.unpack, self.symmetries = Unpacker(net.game, device), Symmetries(net.game, device)
-        self.forward: Any = torch.compile(self.net.outputs) if config.compiled else self.net.outputs
         self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
         self.lists_all = True  # whether positions list every legal move, so that others need not be unlearned
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
         self.replicas: Others | None = None
 
-    def _optimizer(self) -> torch.optim.Optimizer:
+    # PyTorch takes seconds to load its compiler, even for an optimizer: games can begin before.
+    @cached_property
+    def forward(self) -> Callable[[Tensor], Outputs]:
+        return torch.compile(self.net.outputs) if self.config.compiled else self.net.outputs
+
+    @cached_property
+    def optimizer(self) -> torch.optim.Optimizer:
         config = self.config
         # Norms and biases are not decayed: that would only fight the scale of the data.
         decayed = [p for p in self.net.parameters() if p.ndim > 1]
