@@ -281,6 +281,12 @@ def test_every_seat_of_three_learns_from_its_own_moves(tmp_path: Path, compiled_
 # ---- runs ----
 
 
+def test_step_sizes_change_after_a_while() -> None:
+    config = TdConfig("tic_tac_toe", alpha=2.0, alpha_end=0.5, alpha_hold=0.5)
+    assert [config.alpha_at(progress) for progress in (0.0, 0.5, 0.75, 1.0)] == pytest.approx([2.0, 2.0, 1.0, 0.5])
+    assert TdConfig("tic_tac_toe", alpha=2.0, alpha_hold=1.0).alpha_at(1.0) == 2.0
+
+
 def test_a_run_repeats_and_resumes_exactly(tmp_path: Path) -> None:
     whole = trained(tmp_path / "whole", iterations=3, games=500, alpha_end=0.1, length__iterations=3)
     trained(tmp_path / "parts", iterations=3, games=500, alpha_end=0.1)

@@ -120,6 +120,7 @@ class Shown(Lines):
         self.heading = str(game)
         self.now, self.note, self.compiling = "starting", "", ""
         self.share: float | None = None
+        self.last: int | None = None  # iteration
         self.began, self.seconds = time.monotonic(), 0.0  # when the display began; what the run had taken before
         self.end: float | None = None  # when the run is expected to end
         self.live = Live(get_renderable=self.render, console=err(), refresh_per_second=4, transient=True)
@@ -128,6 +129,7 @@ class Shown(Lines):
         match event:
             case RunStarted(seconds=limit):
                 super().__call__(event)
+                self.last = event.iterations
                 self.end = self.began + limit if limit and not event.iteration else None
             case IterationDone(metrics=row):
                 self.iteration = event.iteration
@@ -167,7 +169,8 @@ class Shown(Lines):
         parts += [Text(note, "yellow" if "warning" in note else "dim") for note in self.notes]
         now = time.monotonic()
         spent, left = self.seconds + now - self.began, None if self.end is None else max(0.0, self.end - now)
-        whole = f"iteration {self.iteration + 1}{self.iterations}, {duration(spent)}"
+        number = self.iteration + (self.iteration != self.last)
+        whole = f"iteration {number}{self.iterations}, {duration(spent)}"
         grid = Table.grid(padding=(0, 1))
         if left is None:
             grid.add_row(Text(whole, "cyan"))

@@ -58,6 +58,7 @@ class TdConfig(RunConfig):
     # steps
     alpha: Positive = 1.0  # step size, shared out among the weights that add up to a value
     alpha_end: Positive | None = None  # step size at the end, approached geometrically; null: as at the beginning
+    alpha_hold: Share = 0.0  # share of the run that passes before
     coherence: Literal["none", "id", "exp"] = "id"  # temporal coherence: a step size for each weight
     beta: Positive = 2.7  # of coherence=exp
     trace: Share = 0.0  # lambda: how much of an error reaches the position before, and so on
@@ -113,7 +114,8 @@ class TdConfig(RunConfig):
         return game.bounded if self.output == "auto" else self.output == "tanh"
 
     def alpha_at(self, progress: float) -> float:
-        return self.alpha * math.pow((self.alpha_end or self.alpha) / self.alpha, progress)
+        way = max(0.0, progress - self.alpha_hold) / max(1e-9, 1.0 - self.alpha_hold)
+        return self.alpha * math.pow((self.alpha_end or self.alpha) / self.alpha, way)
 
     def epsilon_at(self, progress: float) -> float:
         end = self.epsilon if self.epsilon_end is None else self.epsilon_end
