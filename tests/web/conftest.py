@@ -78,13 +78,17 @@ def contexts(browser: Any) -> Callable[..., Any]:
 
 @pytest.fixture
 def visit(contexts: Callable[..., Any], server: Server) -> Iterator[Callable[..., Visitor]]:
-    """Open a page of the app: `visit("#/play/hex", width=390)`; with `own`, in a browser of its own."""
+    """Open a page of the app: `visit("#/play/hex", width=390)`; with `own`, in a browser of its own.
+
+    Without an address nothing is loaded yet: most tests go straight to a table.
+    """
     made: list[tuple[Visitor, bool]] = []
 
-    def open_page(address: str = "", *, width: int = 1280, height: int = 800, own: bool = False) -> Visitor:
+    def open_page(address: str | None = None, *, width: int = 1280, height: int = 800, own: bool = False) -> Visitor:
         visitor = Visitor(contexts(width, height, own), f"http://{server.address}/")
         made.append((visitor, own))
-        visitor.go(address)
+        if address is not None:
+            visitor.go(address)
         return visitor
 
     yield open_page
