@@ -56,7 +56,13 @@ def nodes() -> Iterator[Any]:
     """A cluster of two nodes, to which this process is connected."""
     from ray.cluster_utils import Cluster as Nodes
 
-    head = {"num_cpus": 1, "include_dashboard": False}
+    head = {
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "include_log_monitor": False,
+        "no_monitor": True,  # nothing scales this cluster
+        "_system_config": {"kill_idle_workers_interval_ms": 0},  # the next test uses them; each is a start of Python
+    }
     try:
         made = patient(lambda: Nodes(initialize_head=True, head_node_args=head))
     except Exception as error:
