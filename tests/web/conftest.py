@@ -17,6 +17,7 @@ from hands import CHOMP, Visitor
 from meijin.agents.catalogue import agents
 from meijin.core.catalogue import games
 from meijin.core.registry import load_file
+from meijin.web.server.settings import Limits
 from serving import Server, serving
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
@@ -34,11 +35,11 @@ def _example() -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """With `examples/chomp.py`, as a copy that tests may change."""
+    """With `examples/chomp.py`, as a copy that tests may change; it is not checked, which compiles a search for it."""
     folder = tmp_path_factory.mktemp("web")
     own = folder / CHOMP.name
     shutil.copyfile(CHOMP, own)
-    with serving(folder / "data", load=(own,)) as found:
+    with serving(folder / "data", load=(own,), limits=Limits(check_games=0)) as found:
         yield found
 
 
