@@ -56,7 +56,13 @@ def nodes() -> Iterator[Any]:
     """A cluster of two nodes, to which this process is connected."""
     from ray.cluster_utils import Cluster as Nodes
 
-    head = {"num_cpus": 1, "include_dashboard": False}
+    head = {
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "include_log_monitor": False,
+        "no_monitor": True,  # nothing scales this cluster
+        "_system_config": {"kill_idle_workers_interval_ms": 0},  # the next test uses them; each is a start of Python
+    }
     try:
         made = patient(lambda: Nodes(initialize_head=True, head_node_args=head))
     except Exception as error:
@@ -94,6 +100,11 @@ def config(**changes: Any) -> ZeroConfig:
 def pid(actor: Any) -> int:
     """The process of an actor; it answers once its task is done."""
     return int(ray.get(actor.__ray_call__.remote(lambda self: os.getpid())))
+
+
+def losses(said: list[str]) -> list[str]:
+    """Without the warning that nothing is free: Ray may count the cores of the last test's actors a moment longer."""
+    return [text for text in said if not text.startswith("nothing is free on the Ray cluster; waiting for")]
 
 
 def chunks(folder: Path) -> list[dict[str, Any]]:
@@ -215,7 +226,7 @@ def test_games_of_a_dead_actor_are_played_again_with_the_same_records(nodes: Any
         found = contents(pool.play(tasks))
         killer.join()
     assert found == alone and all(ending == "rules" for *_, ending in found)
-    assert said and all(text.startswith("worker ") for text in said)
+    assert losses(said) and all(text.startswith("worker ") for text in losses(said)), said
 
 
 def test_an_evaluation_on_a_cluster_finds_what_it_finds_here(nodes: Any, tmp_path: Path) -> None:
@@ -355,7 +366,7 @@ def test_pieces_of_work_come_back_once(nodes: Any, tmp_path: Path) -> None:
     said: list[str] = []
     pieces = [(str(tmp_path / "died"), number) for number in range(4)]
     assert sorted(spread(dies_once, pieces, warn=said.append)) == [(0, 0), (1, 1), (2, 4), (3, 9)]
-    assert len(said) == 1 and said[0].startswith("worker ")
+    assert len(losses(said)) == 1 and losses(said)[0].startswith("worker "), said
 
 
 class Broken:

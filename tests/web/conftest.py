@@ -17,6 +17,7 @@ from hands import CHOMP, Visitor
 from meijin.agents.catalogue import agents
 from meijin.core.catalogue import games
 from meijin.core.registry import load_file
+from meijin.web.server.settings import Limits
 from serving import Server, serving
 
 pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
@@ -34,11 +35,11 @@ def _example() -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """With `examples/chomp.py`, as a copy that tests may change."""
+    """With `examples/chomp.py`, as a copy that tests may change; it is not checked, which compiles a search for it."""
     folder = tmp_path_factory.mktemp("web")
     own = folder / CHOMP.name
     shutil.copyfile(CHOMP, own)
-    with serving(folder / "data", load=(own,)) as found:
+    with serving(folder / "data", load=(own,), limits=Limits(check_games=0)) as found:
         yield found
 
 
@@ -78,13 +79,17 @@ def contexts(browser: Any) -> Callable[..., Any]:
 
 @pytest.fixture
 def visit(contexts: Callable[..., Any], server: Server) -> Iterator[Callable[..., Visitor]]:
-    """Open a page of the app: `visit("#/play/hex", width=390)`; with `own`, in a browser of its own."""
+    """Open a page of the app: `visit("#/play/hex", width=390)`; with `own`, in a browser of its own.
+
+    Without an address nothing is loaded yet: most tests go straight to a table.
+    """
     made: list[tuple[Visitor, bool]] = []
 
-    def open_page(address: str = "", *, width: int = 1280, height: int = 800, own: bool = False) -> Visitor:
+    def open_page(address: str | None = None, *, width: int = 1280, height: int = 800, own: bool = False) -> Visitor:
         visitor = Visitor(contexts(width, height, own), f"http://{server.address}/")
         made.append((visitor, own))
-        visitor.go(address)
+        if address is not None:
+            visitor.go(address)
         return visitor
 
     yield open_page

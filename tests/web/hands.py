@@ -29,11 +29,9 @@ class Visitor:
         self.context, self.base = context, base
         self.page = context.new_page()
         self.faults: list[str] = []
-        self.sent = 0  # bytes of all answers to requests, as they went over the line
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.faults.append(f"not handled: {error}"))
         self.page.on("request", lambda request: self._expect_own(request.url))
-        self.page.on("requestfinished", self._weigh)
 
     def _hear(self, message: Any) -> None:
         if message.type == "error":
@@ -42,10 +40,6 @@ class Visitor:
     def _expect_own(self, url: str) -> None:
         if not url.startswith((self.base, "data:", "blob:")):
             self.faults.append(f"request to another origin: {url}")
-
-    def _weigh(self, request: Any) -> None:
-        sizes = request.sizes()
-        self.sent += sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
     def go(self, address: str) -> None:
         """As somebody who follows a link from elsewhere: the whole page is loaded."""

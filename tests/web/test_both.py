@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hands import CHOMP, Visitor
 
+from meijin.web.server.settings import Limits
 from serving import Server, serving
 
 
@@ -15,7 +16,7 @@ from serving import Server, serving
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("both")
     shutil.copyfile(CHOMP, folder / CHOMP.name)
-    with serving(folder / "data", load=(folder / CHOMP.name,), modules=True) as found:
+    with serving(folder / "data", load=(folder / CHOMP.name,), modules=True, limits=Limits(check_games=0)) as found:
         yield found
 
 

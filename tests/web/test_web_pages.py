@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from axe import faults
-from hands import Visitor
+from hands import CHOMP, Visitor
 from playwright.sync_api import expect
 
-from serving import Server
+from serving import Server, serving
 
 Visit = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Its game is checked, as the page for people who invent games shows."""
+    folder = tmp_path_factory.mktemp("pages")
+    shutil.copyfile(CHOMP, folder / CHOMP.name)
+    with serving(folder / "data", load=(folder / CHOMP.name,)) as found:
+        yield found
 
 
 def test_a_tournament_from_start_to_its_games(visit: Visit) -> None:

@@ -23,7 +23,7 @@ def table(server: Server, game: str = "tic_tac_toe", **options: Any) -> dict[str
 
 
 def test_from_the_first_page_to_a_game(visit: Visit) -> None:
-    visitor = visit()
+    visitor = visit("")
     visitor.see(".card .board")
     visitor.page.get_by_role("link", name="Play Connect Four").first.click()
     visitor.wait_for_ply(0)
@@ -33,7 +33,7 @@ def test_from_the_first_page_to_a_game(visit: Visit) -> None:
 
 
 def test_options_choose_size_and_opponent(visit: Visit) -> None:
-    visitor = visit()
+    visitor = visit("")
     visitor.page.get_by_role("button", name="Options for Hex").click()
     visitor.page.locator("dialog input[name=size]").fill("4")
     visitor.page.locator("dialog .seat-form select").select_option(label="Random · any legal move")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from axe import AXE, faults
@@ -18,7 +19,7 @@ DIALOGS = ("New game", "Share", "Import or export", "Settings")
 @pytest.mark.skipif(not AXE.exists(), reason="needs axe-core: npm ci --prefix tools/web")
 @pytest.mark.parametrize("theme", ["light", "dark", "wood"])
 def test_axe_finds_nothing_serious(theme: str, server: Server, visit: Visit) -> None:
-    visitor = visit()
+    visitor = visit("")
     visitor.page.evaluate("theme => localStorage.setItem('meijin', JSON.stringify({theme}))", theme)
     table = server.post("tables", game="minishogi")
     over = server.post("tables", game="tic_tac_toe", moves=[0, 3, 1, 4, 2])
@@ -44,6 +45,11 @@ def test_axe_finds_nothing_serious(theme: str, server: Server, visit: Visit) -> 
 
 def test_the_first_page_is_small(visit: Visit) -> None:
     visitor = visit(own=True)
+    answered: list[Any] = []
+    visitor.page.on("requestfinished", lambda request: answered.append(request))  # noqa: PLW0108 - Playwright wants a function of Python
+    visitor.go("")
     visitor.see(".card:nth-child(3) .board")
     visitor.page.wait_for_load_state("networkidle")
-    assert visitor.sent < FIRST_PAGE
+    sizes = [request.sizes() for request in answered]
+    assert len(sizes) > 10  # the page's own files are among them
+    assert sum(each["responseBodySize"] + each["responseHeadersSize"] for each in sizes) < FIRST_PAGE
