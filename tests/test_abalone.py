@@ -296,27 +296,8 @@ def test_after_the_last_ply_marbles_are_counted(taken: tuple[int, int], move: st
         assert state.scores == pytest.approx(scores)
 
 
-@pytest.mark.parametrize(
-    ("black", "white", "taken", "black_scores"),
-    [
-        ("a1", "e5", (2, 1), 1.0),  # more marbles win, wherever the others are
-        ("e5 a1", "d5 c3", (3, 3), -1.0),  # 0 and 4 steps from the centre, 1 and 2
-        ("e5 a5", "d5 a1", (3, 3), 1.0),
-        ("a1 e5", "i9 e5", (3, 3), 0.0),
-    ],
-)
-def test_a_decisive_game_has_a_winner_at_the_limit(
-    black: str, white: str, taken: tuple[int, int], black_scores: float
-) -> None:
-    game, scores = make("abalone(decisive=True)"), np.zeros(2)
-    record = game.states(1)[0]
-    for owner, cells in enumerate((black, white)):
-        record["marbles"][owner] = tables.cell_set([game.board.index(cell) for cell in cells.split()])
-    record["taken"][:] = taken
-    record["winner"] = 2  # counted
-    with np.errstate(over="ignore"):  # as compiled code does
-        game.score(record.view(np.recarray), scores)
-    assert scores.tolist() == [black_scores, -black_scores]
+def test_what_was_learned_in_one_layout_plays_the_others() -> None:
+    assert make("abalone(layout='german_daisy', max_plies=60)").alike(make("abalone"))
 
 
 def test_games_are_as_long_as_asked() -> None:

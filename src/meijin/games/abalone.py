@@ -114,7 +114,6 @@ def noisy(s: Any, move: int) -> bool:
 def abalone(
     layout: Literal["standard", "belgian_daisy", "german_daisy"] = "standard",
     max_plies: Annotated[int, Range(1, 10_000)] = 200,
-    decisive: bool = False,
 ) -> Game:
     """Push six of the other side's marbles off the board.
 
@@ -127,8 +126,6 @@ def abalone(
 
     End: whoever has pushed off six marbles wins. A side that cannot move loses. After `max_plies` moves of both sides
     together the game ends; each side then scores the marbles it pushed off less those it lost, divided by six.
-    If the game is `decisive`, the side that pushed off more wins instead, and if both are equal, the one whose marbles
-    are nearer the centre.
 
     Notation: rows are A to I from the bottom, diagonals 1 to 9 from the left, directions NE, E, SE, SW, W and NW. An
     inline move is its rear marble and the direction, as in A1NE; a broadside move is the first and the last marble of
@@ -138,7 +135,6 @@ def abalone(
 
     `layout`: where the marbles are at the start.
     `max_plies`: moves of both sides together after which the game ends.
-    `decisive`: whether a winner is found at that limit; it makes learners fight.
     """
     drawn = LAYOUTS[layout].replace(" ", "")
     first_black = cell_set([cell for cell in range(CELLS) if drawn[cell] == "X"])
@@ -231,20 +227,8 @@ def abalone(
         elif not can_move(other, own, _ALL ^ (own | other)):
             s.winner = seat
 
-    def steps(marbles: Any) -> int:
-        """To the centre, from all cells of the set together."""
-        found = 0
-        for ring in range(4):
-            found += count(marbles & BEYOND[ring])
-        return found
-
     def score(s: Any, out: Any) -> None:
-        lead = np.int64(s.taken[BLACK] - s.taken[WHITE])
-        if decisive and s.winner == COUNTED:
-            if lead == 0:
-                lead = steps(s.marbles[WHITE]) - steps(s.marbles[BLACK])
-            lead = max(-1, min(lead, 1)) * TO_WIN
-        out[BLACK] = lead / TO_WIN
+        out[BLACK] = np.int64(s.taken[BLACK] - s.taken[WHITE]) / TO_WIN
         if s.winner == BLACK:
             out[BLACK] = 1.0
         elif s.winner == WHITE:
@@ -341,7 +325,7 @@ def abalone(
         move_name=lambda move: ENTRIES[move].name,
         words={"": "move along the line"},  # after two marbles: an inline move, or the beginning of a broadside one
         keeps=tuple(BOARD.symmetries),  # all twelve: the rules know no direction, though most change the start
-        beginnings=("layout", "max_plies", "decisive"),
+        beginnings=("layout", "max_plies"),
         tallies=("pushed off",),
         endings=("six marbles pushed off", "no move left", f"the limit of {max_plies} moves"),
         refusals=(

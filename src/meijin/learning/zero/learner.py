@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
