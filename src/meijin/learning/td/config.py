@@ -58,7 +58,7 @@ class TdConfig(RunConfig):
     # steps
     alpha: Positive = 1.0  # step size, shared out among the weights that add up to a value
     alpha_end: Positive | None = None  # step size at the end, approached geometrically; null: as at the beginning
-    alpha_hold: Share = 0.0  # share of the run that passes before
+    alpha_hold: Share = 0.0  # share of the run before it begins to change
     coherence: Literal["none", "id", "exp"] = "id"  # temporal coherence: a step size for each weight
     beta: Positive = 2.7  # of coherence=exp
     trace: Share = 0.0  # lambda: how much of an error reaches the position before, and so on
