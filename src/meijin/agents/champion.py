@@ -1,4 +1,4 @@
-"""`champion`: the net that comes with Meijin for a game, at full strength or weaker."""
+"""`champion`: the net that comes with Meijin for a game, at full strength or weaker; for puzzles, a solver may do."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from meijin.core.options import between
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
 from meijin.learning import files
+from meijin.search.mcts import MCTS
 from meijin.search.solvers import unsolved
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 FULL = 10  # the level without mistakes on purpose
 BUDGET = 0.5  # seconds that a solver may take where no time is given; else half of that
+ALONE = 2.0  # the same in a puzzle that has no net; else all of that
+PLAIN = 200  # simulations of the search for a move in a puzzle without a net that the solver does not solve in time
 
 #: Level -> simulations for each move, and the temperature of the choice among the moves. docs/champions.md has matches
 #: between neighbouring levels.
@@ -61,8 +64,9 @@ class Champion(Solving, ZeroSearch):
 
     `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1 it thinks less and less and
     chooses its moves more and more by chance, and decides by itself how long to think. Where the game has a solver that
-    is expected to answer in time, its exact answer counts, unless `exact=False` (levels below 10 never ask). Other
-    parameters as for `zero`; `threads=2` makes it about twice as fast on two cores.
+    is expected to answer in time, its exact answer counts, unless `exact=False` (levels below 10 never ask). A game for
+    one that has a solver needs no net: the 3x3x3 cube. Other parameters as for `zero`; `threads=2` makes it about twice
+    as fast on two cores.
     """
 
     def __init__(
@@ -108,11 +112,18 @@ class Champion(Solving, ZeroSearch):
         if (tuples := self._tuples(state.game)) is not None:
             yield from tuples.think(state, limit, every)
             return
+        if self._alone(state.game):
+            yield from MCTS(seed=self._seed).think(state, Limit(simulations=PLAIN), every)
+            return
         yield from super().think(state, limit if self.level == FULL else self.limit, every)
 
     def _solved(self, state: State, limit: Limit) -> Analysis | None:
         """The solver's answer, if it expects to have one in time and does."""
-        budget = BUDGET if limit.seconds in (None, math.inf) else limit.seconds / 2
+        alone = self._alone(state.game)
+        if limit.seconds is None or math.isinf(limit.seconds):
+            budget = ALONE if alone else BUDGET
+        else:
+            budget = limit.seconds if alone else limit.seconds / 2
         if shared_solver(state.game)[0].expected_seconds(state) > budget:
             return None
         try:
@@ -137,7 +148,7 @@ class Champion(Solving, ZeroSearch):
         return found.moves[pick].move
 
     def unfit(self, game: Game) -> str | None:
-        if files.champion(game) is not None:
+        if files.champion(game) is not None or self._alone(game):
             return None
         known = sorted({said["game"] for _, said in files.champions()})
         return f"it has no champion yet; {'games that have one: ' + ', '.join(known) if known else 'no game has one'}"
@@ -145,6 +156,10 @@ class Champion(Solving, ZeroSearch):
     def has_net(self, game: Game) -> bool:
         path = files.champion(game)
         return path is not None and files.kind(path) != "td"
+
+    def _alone(self, game: Game) -> bool:
+        """Whether it plays by a solver alone: in a game for one, whose solution is a line of moves to the end."""
+        return self.exact and game.seats == 1 and files.champion(game) is None and unsolved(game) is None
 
     def _tuples(self, game: Game) -> Td | None:
         """The n-tuple network of a game whose champion is one."""
