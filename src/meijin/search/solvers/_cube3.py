@@ -1,7 +1,7 @@
 """The 3x3x3 solved: in the fewest moves where that can be found soon, otherwise within the moves left.
 
 IDA* tries one length after another, with the distances to phase 2 as seen from three sides as lower bounds. A length
-takes about 13 times as long as the one before, or 10 with quarter turns only, which is too long beyond some 14 or 17
+takes about 13 times as long as the one before, or 10 with quarter turns only, which is too long beyond some 13 or 14
 moves. Kociemba's two-phase search then finds a solution, mostly within a tenth of a second: of 20 moves, or some 22
 quarter turns. Both are given a little more time for a shorter one.
 """
@@ -95,7 +95,8 @@ class Cube3Solver:
             turns, shortest = self._search(state.record.stickers, left)
         if turns is None and not shortest:
             raise MeijinError(
-                f"no solution of {self.game} within the moves left ({left}) was found in {seconds:g} s; allow more time"
+                f"no solution of {self.game} within the moves left ({left}) was found in {seconds:g} s; there "
+                "may be none, or it needs more time"
             )
         if turns is None:
             return None, True
