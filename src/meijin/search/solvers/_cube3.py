@@ -104,7 +104,7 @@ class Cube3Solver:
         if len(self._known) > KEPT:
             self._known.clear()
         after = state.copy()
-        for i, move in enumerate(line):  # the next positions must not be searched with fewer moves left
+        for i, move in enumerate(line):  # so that the next positions, with fewer moves left, need no search
             self._known[after.record.stickers.tobytes()] = line[i:], shortest
             after.play(move)
         return line, shortest
