@@ -180,7 +180,7 @@ class _LiveGame:
         while True:
             if state.is_chance:
                 state.roll(chance)
-                self.moves = list(map(int, state.history))
+                self.moves += map(int, state.moves_since(len(self.moves)))
                 self.monitor.moved(self.moves)
             if state.is_over:
                 return state.scores, "rules", ""

@@ -126,6 +126,10 @@ class State:
         """The moves and outcomes played, oldest first."""
         return tuple(move for _, move in self._past)
 
+    def moves_since(self, ply: int) -> list[Move]:
+        """The moves and outcomes played from the ply of that number on, counted from 0; `history` takes longer."""
+        return [move for _, move in self._past[ply:]]
+
     @property
     def cells(self) -> tuple[int, ...]:
         """The value of every cell of the board: an index into `game.pieces`."""
