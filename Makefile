@@ -18,6 +18,7 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
 SOAKING := $(VENV)/.installed-soak
+READ := $(VENV)/.read-tests
 INPUTS := pyproject.toml constraints.txt
 WEB := tools/web/node_modules
 PIP = PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --no-input --no-compile
@@ -40,9 +41,10 @@ play: $(CORE) ## open the web app: play any game against the computer
 test: ## check the format, the types and the layers, and run the tests
 	@mkdir -p $(VENV)
 	@$(MAKE) --no-print-directory web > $(VENV)/web.log 2>&1 & web=$$!; \
-	  $(MAKE) --no-print-directory $(DEV) || exit 1; \
+	  $(MAKE) --silent $(DEV) || { wait $$web; exit 1; }; \
 	  $(MAKE) --no-print-directory --jobs --keep-going --output-sync=target style types layers > $(VENV)/checks.log 2>&1 & \
-	  checks=$$!; $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; failed=$$?; \
+	  checks=$$!; $(MAKE) --silent $(READ); \
+	  $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; failed=$$?; \
 	  wait $$checks || failed=1; wait $$web || failed=1; cat $(VENV)/checks.log $(VENV)/web.log; exit $$failed
 
 style: $(DEV)
@@ -104,6 +106,11 @@ $(CORE): $(INPUTS)
 $(DEV): $(INPUTS)
 	$(call install,to develop,.[dev$(LINKER)])
 	@touch $@ $(CORE)
+
+# The first to import a package writes its bytecode. Three processes that collect tests at the same time would each do so.
+$(READ): $(DEV)
+	@$(BIN)/pytest --collect-only > /dev/null 2>&1 || true
+	@touch $@
 
 $(SOAKING): $(INPUTS)
 	$(call install,for the long tests,.[dev$(LINKER)$(comma)soak])
