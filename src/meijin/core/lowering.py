@@ -20,6 +20,7 @@ import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.registry import cpu_target
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import Function
 
@@ -47,16 +48,21 @@ _resolve: Any = Function.get_call_type
 
 
 def _resolve_once(function: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-    """`Function.get_call_type`, which keeps its answers for operators; other definitions make another `Function`."""
+    """`Function.get_call_type`, which keeps its answers for operators on the CPU.
+
+    Whoever adds a definition makes another `Function`.
+    """
     key = function.typing_key
-    if kws or not isinstance(key, types.BuiltinFunctionType | type) or key not in _OPERATORS:
+    if kws or context is not cpu_target.typing_context:
+        return _resolve(function, context, args, kws)
+    if not isinstance(key, types.BuiltinFunctionType | type) or key not in _OPERATORS:
         return _resolve(function, context, args, kws)
     known = vars(function).setdefault("_meijin_known", {})
-    found = known.get((context, args))
+    found = known.get(args)
     if found is None:
         found = _resolve(function, context, args, kws)
-        if function.get_impl_key(found) is key:  # built in; else it is a function compiled with the options of today
-            known[context, args] = found
+        if function.get_impl_key(found) is key:  # built in; else it is a function compiled with the options of now
+            known[args] = found
     return found
 
 
