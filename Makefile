@@ -18,8 +18,10 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
 SOAKING := $(VENV)/.installed-soak
+READ := $(VENV)/.read-tests
 INPUTS := pyproject.toml constraints.txt
 WEB := tools/web/node_modules
+PIP = PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --no-input --no-compile
 # The linker for WebAssembly that comes as a Python package is a big download, for those who have no other.
 LINKER := $(if $(shell command -v wasm-ld),,$(comma)publish)
 
@@ -36,10 +38,14 @@ help: ## list the targets
 play: $(CORE) ## open the web app: play any game against the computer
 	@$(BIN)/meijin $(PLAY)
 
-test: $(DEV) ## check the format, the types and the layers, and run the tests
-	@$(MAKE) --no-print-directory --jobs --keep-going --output-sync=target style types layers web > $(VENV)/checks.log 2>&1 & \
-	  $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; tests=$$?; \
-	  wait $$!; checks=$$?; cat $(VENV)/checks.log; exit $$((tests | checks))
+test: ## check the format, the types and the layers, and run the tests
+	@mkdir -p $(VENV)
+	@$(MAKE) --no-print-directory web > $(VENV)/web.log 2>&1 & web=$$!; \
+	  $(MAKE) --silent $(DEV) || { wait $$web; exit 1; }; \
+	  $(MAKE) --no-print-directory --jobs --keep-going --output-sync=target style types layers > $(VENV)/checks.log 2>&1 & \
+	  checks=$$!; $(MAKE) --silent $(READ); \
+	  $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder; failed=$$?; \
+	  wait $$checks || failed=1; wait $$web || failed=1; cat $(VENV)/checks.log $(VENV)/web.log; exit $$failed
 
 style: $(DEV)
 	$(BIN)/ruff format --check .
@@ -75,7 +81,8 @@ clean: ## remove the virtual environment and what tools left behind
 	@rm -rf $(VENV) $(WEB) build dist site src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure.
+# $(call install,what,requirement): one line on the screen, everything else in a log that is shown on failure. The pip
+# that comes with Python may be years old, and takes twice as long to find the packages.
 define install
 	@command -v $(PYTHON) > /dev/null || { \
 	  echo "Meijin needs Python 3.11 or later, and there is no '$(PYTHON)' here." \
@@ -86,8 +93,7 @@ define install
 	@echo "Setting up $(VENV) ($(1)), once; this takes a minute ..."
 	@mkdir -p $(VENV)
 	@{ test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV); } > $(VENV)/setup.log 2>&1 && \
-	  PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --no-input \
-	    --no-compile --editable '$(2)' >> $(VENV)/setup.log 2>&1 || { \
+	  { $(PIP) pip && $(PIP) --editable '$(2)'; } >> $(VENV)/setup.log 2>&1 || { \
 	  cat $(VENV)/setup.log >&2; \
 	  echo "The set-up failed; its log is above and in $(VENV)/setup.log." \
 	       "Run make again once the cause is fixed." >&2; exit 1; }
@@ -100,6 +106,11 @@ $(CORE): $(INPUTS)
 $(DEV): $(INPUTS)
 	$(call install,to develop,.[dev$(LINKER)])
 	@touch $@ $(CORE)
+
+# The first to import a package writes its bytecode. Three processes that collect tests at the same time would each do so.
+$(READ): $(DEV)
+	@$(BIN)/pytest --collect-only > /dev/null 2>&1 || true
+	@touch $@
 
 $(SOAKING): $(INPUTS)
 	$(call install,for the long tests,.[dev$(LINKER)$(comma)soak])

@@ -164,9 +164,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """The garbage collector need not look again and again at what stays to the end, such as PyTorch and all tests.
 
-    It would look at some 600,000 objects every time.
+    It would look at some 600,000 objects every time. The compiler makes many and needs nearly all of them.
     """
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 

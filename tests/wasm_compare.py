@@ -35,20 +35,30 @@ ALL = ("mcts", "alphabeta", "maxn", "forest")
 
 
 def module_of(game: Game, searches: Sequence[str] = ALL) -> Module:
-    """Rules, trial kernels and these searches, as far as they fit; `forest` includes what nets need."""
+    """Rules and these searches, as far as they fit; in the order of a page with a net, whose tests have the same module
+    on the disk.
+    """
     b = Builder(game.name, game._explain)
     parts.rules(b, game)
-    add_trial(b, game)
+    if "forest" in searches:
+        parts.forest(b, game)
+        parts.net(b)
     if "mcts" in searches:
         parts.mcts(b, game, PLAIN)
     if "alphabeta" in searches and AlphaBeta().unfit(game) is None:
         parts.alphabeta(b, game)
     if "maxn" in searches:
         parts.max_n(b, game)
-    if "forest" in searches:
+    return b.build()
+
+
+def trial_of(game: Game, planes: bool) -> Module:
+    """Trial kernels, and what nets see."""
+    b = Builder(game.name, game._explain)
+    add_trial(b, game)
+    if planes:
+        b.add("states", game.states(parts.STATES))
         parts.planes(b, game)
-        parts.forest(b, game)
-        parts.net(b)
     return b.build()
 
 
@@ -186,9 +196,9 @@ def check_planes(module: Module, game: Game) -> None:
 
 def check_all(expression: str, games: int, counted: int, simulations: int, searches: Sequence[str] = ALL) -> Module:
     game = make(expression)
-    module = module_of(game, searches)
-    check_random_games(module, game, games)
-    check_perft(module, game, counted)
+    module, trial = module_of(game, searches), trial_of(game, "forest" in searches)
+    check_random_games(trial, game, games)
+    check_perft(trial, game, counted)
     shallow = 2 if (game.branching or 1) > 30 else 3
     if "mcts" in searches:
         check_mcts(module, game, simulations)
@@ -197,6 +207,6 @@ def check_all(expression: str, games: int, counted: int, simulations: int, searc
     if "maxn" in searches:
         check_maxn(module, game, 1 if game.chance else shallow)
     if "forest" in searches:
-        check_planes(module, game)
+        check_planes(trial, game)
         check_forest(module, game, 100)
     return module

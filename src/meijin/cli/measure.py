@@ -127,11 +127,14 @@ def _cpu_moves(game: Game, seconds: float, threads: int) -> float:
         states, rng, (moves, probs) = game.states(1), stream(1, thread), kernels.buffers(game)
         scores, totals = np.zeros(game.seats), np.zeros(game.seats)
         plies, games = 0, 1
-        while (before := time.perf_counter()) < deadline:
-            plies += kernel(states, games, rng, moves, probs, scores, totals)
-            if time.perf_counter() - before < 0.01:  # a call from Python costs microseconds; make each do more
+        while True:  # once at least: a thread may get no core until its time is up
+            before = time.perf_counter()
+            plies += int(kernel(states, games, rng, moves, probs, scores, totals))
+            now = time.perf_counter()
+            if now >= deadline:
+                return plies
+            if now - before < 0.01:  # a call from Python costs microseconds; make each do more
                 games *= 2
-        return plies
 
     work(0, time.perf_counter() + 0.02)  # compiles; the clock starts afterwards
     with ThreadPoolExecutor(threads) as pool:
