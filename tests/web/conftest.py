@@ -25,6 +25,8 @@ pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install
 WAIT = 180_000  # milliseconds: a page may wait for several kernels to be compiled, on a machine that is busy
 CHROMIUM = os.environ.get("MEIJIN_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+# The pages that Chromium prepares below the address bar of every window cost more than most of ours.
+NO_BAR = "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -52,7 +54,7 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         try:
-            made = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, "--no-first-run"])
+            made = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, NO_BAR, "--no-first-run"])
         except Error as error:
             pytest.skip(f"needs Chromium, at MEIJIN_CHROMIUM or by `playwright install chromium`: {error}")
         yield made
