@@ -144,7 +144,7 @@ def _move(table: dict[str, Any], rng: random.Random) -> dict[str, int]:
 
 def _unheard(victim: Victim, id_: str, rng: random.Random) -> None:
     """Play a move whose answer may never come."""
-    with suppress(httpx.TransportError, AssertionError, IndexError):
+    with suppress(httpx.TransportError, AssertionError, IndexError, RuntimeError):  # the last: its client is closed
         victim.post(f"tables/{id_}/play", **_move(victim.get(f"tables/{id_}"), rng))
 
 
