@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pkgutil
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -40,10 +41,11 @@ class Solver(Protocol):
         """
 
 
-def solved_games() -> list[str]:
+@cache
+def solved_games() -> tuple[str, ...]:
     """The names of the games that have a solver, for some of their parameters at least."""
     own = {module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")}
-    return sorted(own | {name for name, as_ in _SAME_RULES.items() if as_ in own})
+    return tuple(sorted(own | {name for name, as_ in _SAME_RULES.items() if as_ in own}))
 
 
 def unsolved(game: Game) -> str | None:
