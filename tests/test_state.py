@@ -41,6 +41,7 @@ def test_a_move_is_played_by_number_or_name(move: Any) -> None:
     assert state.play(move) is state
     assert state == start(line="4")
     assert [m.name for m in state.history] == ["4"] and isinstance(state.history[0], Move)
+    assert state.moves_since(0) == list(state.history) and state.moves_since(1) == []
 
 
 def test_names_are_read_in_either_case() -> None:
