@@ -318,5 +318,7 @@ export function resultText({ description, state, current, seats }) {
   } else if (winners.length === scores.length) who = "Draw";
   else if (mine.length === 1) who = winners.includes(mine[0]) ? "You win" : "You lose";
   else who = winners.length === 1 ? `${name(winners[0])} wins` : `${winners.map(name).join(" and ")} win`;
-  return why ? `${who}: ${why}` : who;
+  if (!why) return who;
+  if (why.startsWith(who.toLowerCase())) return capital(why); // "solved" says it all
+  return `${who}: ${why}`;
 }
