@@ -18,7 +18,7 @@ import numpy as np
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.config import RunConfig
 from meijin.learning.td.config import TdConfig
-from meijin.learning.td.network import KINDS, AnyNetwork, fresh, load
+from meijin.learning.td.network import KINDS, AnyNetwork, Network, fresh, load
 from meijin.learning.td.room import Rule
 from meijin.training.run import Cut, Row, Run
 
@@ -50,6 +50,8 @@ class TdRun(Run[TdConfig]):
         config = self.config
         began = time.perf_counter()
         rule = self._rule(self.progress)
+        if config.tuples.copy and isinstance(self.network, Network):
+            self.network.promote()
         seed = int(np.random.default_rng((config.seed, self.iteration, 15)).integers(1 << 62))
         rooms = [
             self.network.room(config.reach, seed, k, config.memory if config.replay else 0)
@@ -100,7 +102,6 @@ class TdRun(Run[TdConfig]):
             random_plies=config.random_plies if learns else 0,
             first_moves=int(config.first_moves and learns),
             replay=config.replay if learns else 0,
-            copies=int(config.tuples.copy),
             cap=config.cap or self.game.longest,
         )
 

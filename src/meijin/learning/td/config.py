@@ -32,7 +32,7 @@ class TuplesConfig:
     symmetries: Natural = 0  # of the game's symmetries that share weights; 0: all, 1: none but the identity
     share: bool = False  # one network for both seats, which see each other's pieces exchanged
     stages: tuple[Count, ...] = ()  # a network of its own from each of these cell values on, such as 11 for 2048
-    copy: bool = False  # a stage begins with the weights of the one before, once a game gets there
+    copy: bool = False  # weights of a stage that have learned nothing yet are those of the stage before
     initial: float | None = None  # score expected before training; a high one makes it try everything; null: even
 
 
@@ -90,6 +90,8 @@ class TdConfig(RunConfig):
             return f"features.by='{self.features.by}': learn={self.learn} has tuples only; use td"
         if self.tuples.copy and not self.tuples.stages:
             return "tuples.copy=true: there is one stage only; set tuples.stages"
+        if self.tuples.copy and self.coherence == "none":
+            return "tuples.copy=true: without coherence no weight knows whether it has learned; use coherence=id"
         from meijin.learning.td.features import features_of
         from meijin.learning.td.network import plan  # which needs this module
 

@@ -106,15 +106,6 @@ def _rehearse(
         _adjust(table, rule, memory[k, 0], error * slope)
 
 
-def _enter_stage(table: Any, reached: Any, size: int, stage: int) -> None:
-    """Give a stage that is reached for the first time the weights of the one before; all stages have one size."""
-    for k in range(stage):
-        if reached[k] == 0:
-            reached[k] = 1
-            for i in range(k * size, (k + 1) * size):
-                table[i + size, 0] = table[i, 0]
-
-
 def episodes(game: Game) -> Function:
     """Plays games from the start and learns from them; returns the moves made. Final scores are added up."""
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
@@ -210,8 +201,6 @@ def episodes(game: Game) -> Function:
                     else:
                         slot = room.length[t] % reach
                         choose(room, chosen, room.past[t, slot])
-                        if rule.copies:
-                            _enter_stage(table, room.reached, layout.stage_size, room.at[chosen] // layout.stage_size)
                         room.slopes[t, slot] = 1.0
                         room.length[t] += 1
                         room.earlier[t] = 0.0 if bounded else room.so_far[chosen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Union
@@ -48,10 +48,6 @@ class Network:
     tuples: Tuples
     layout: Layout
     table: NDArray[np.float32]
-    reached: NDArray[np.int64] = field(init=False)  # [stage - 1]: 1 once a game got there
-
-    def __post_init__(self) -> None:
-        self.reached = np.zeros(len(self.config.stages), np.int64)
 
     @classmethod
     def fresh(cls, game: Game, config: TdConfig) -> Network:
@@ -93,7 +89,14 @@ class Network:
         return np.split(blocks, np.cumsum(self.entries)[:-1], axis=1)
 
     def room(self, reach: int = 1, seed: int = 0, index: int = 0, memory: int = 0) -> Room:
-        return make_room(self.game, self.features, reach, memory, self.reached, stream(seed, index))
+        return make_room(self.game, self.features, reach, memory, stream(seed, index))
+
+    def promote(self) -> None:
+        """Give weights of later stages that have learned nothing yet those of the stage before."""
+        size = self.layout.stage_size
+        for begin in range(size, len(self.table), size):
+            stage = self.table[begin : begin + size]
+            np.copyto(stage[:, 0], self.table[begin - size : begin, 0], where=stage[:, 2] == 0)
 
     def play(self, memory: Any, rule: Rule, games: int) -> int:
         """Play games and learn from them; returns the moves made."""
@@ -154,9 +157,8 @@ class Network:
             "gamma": self.gamma,
             "tuples": asdict(self.config) | {"cells": self.tuple_names},
         }
-        extra = {"reached": self.reached} if whole and len(self.reached) else {}
-        if whole and self.table.shape[1] > 1:
-            extra["coherent"] = np.ascontiguousarray(self.table[:, 1:])
+        coherent = whole and self.table.shape[1] > 1
+        extra = {"coherent": np.ascontiguousarray(self.table[:, 1:])} if coherent else {}
         weights = self.weights.astype(np.float16 if half else np.float32)
         if not np.isfinite(weights).all():
             raise MeijinError(f"{path}: the weights go up to {np.abs(self.weights).max():.3g}, too large for float16")
@@ -167,9 +169,9 @@ class Network:
         if not isinstance(other, Network) or other.tuples != self.tuples or len(other.weights) != len(self.weights):
             raise BadParameter("it holds other tuples than this run; start another run")
         self.table[:, 0] = other.weights
-        for name, mine in (("coherent", self.table[:, 1:]), ("reached", self.reached)):
-            if (found := extra.get(name)) is not None and found.shape == mine.shape:
-                mine[:] = found
+        mine = self.table[:, 1:]
+        if (found := extra.get("coherent")) is not None and found.shape == mine.shape:
+            mine[:] = found
 
     @classmethod
     def load(cls, path: str | Path, game: Game | None = None) -> Checkpoint[Network]:

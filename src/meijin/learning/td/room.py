@@ -30,7 +30,6 @@ class Rule(NamedTuple):
     random_plies: int
     first_moves: int  # 1: games begin with every first move in turn
     replay: int  # remembered moves that are learned again after each move
-    copies: int  # 1: a stage begins with the weights of the one before
     cap: int  # moves of a game
 
 
@@ -63,7 +62,6 @@ class Room(NamedTuple):
     length: Any  # int64 [seat]: how many there are
     spoilt: Any  # int64 [seat]: 1 after a random move of another seat
     earlier: Any  # float64 [seat]: its score in the latest of them
-    reached: Any  # int64 [stage - 1]: 1 once a game got there; all threads have the same
     memory: Any  # uint64 [size, 2, feature]: the weights of positions and of those that followed
     facts: Any  # float64 [size, 2]: what was scored on the way, and 1 if the game went on
     filled: Any  # int64 [3]: how many of these there are, the place of the next, games begun
@@ -74,9 +72,7 @@ class Room(NamedTuple):
 ALL, ENDS = -1, -2
 
 
-def make_room(
-    game: Game, features: int, reach: int, memory: int, reached: NDArray[np.int64], rng: NDArray[np.uint64]
-) -> Room:
+def make_room(game: Game, features: int, reach: int, memory: int, rng: NDArray[np.uint64]) -> Room:
     cells, width, seats = len(game.board.cells), game.branching or 1, game.seats
     return Room(
         states=game.states(2),
@@ -102,7 +98,6 @@ def make_room(
         length=np.zeros(seats, np.int64),
         spoilt=np.zeros(seats, np.int64),
         earlier=np.zeros(seats),
-        reached=reached,
         memory=np.zeros((max(1, memory), 2, features), np.uint64),
         facts=np.zeros((max(1, memory), 2)),
         filled=np.zeros(3, np.int64),
