@@ -297,6 +297,16 @@ def test_nodes_come_and_go(nodes: Any, tmp_path: Path) -> None:
     nodes.remove_node(other)
 
 
+def test_an_actor_that_ray_cannot_place_gives_way_to_another(nodes: Any) -> None:
+    crew = Crew(Cluster(), lambda node: [Place(node.cpus + 1)], lambda node, place, number: (Echo, ()))
+    crew.open()
+    member = crew.members[0]
+    crew.give(member, "say", "hello")
+    (answer,) = _answers(crew, 1)
+    assert "is not schedulable" in answer.lost and member not in crew.members
+    crew.close()
+
+
 def test_a_node_whose_answer_is_lost_is_asked_again(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     cluster, asked, ask = Cluster(warn=said.append), list[str](), connection._ask

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -59,7 +60,17 @@ class Nodes:
         self.add()
 
     def add(self) -> None:
-        patient(lambda: self.made.add_node(num_cpus=1, object_store_memory=STORE))
+        patient(self._add)
+
+    def _add(self) -> None:
+        before = processes(RAYLET)
+        try:
+            self.made.add_node(wait=False, num_cpus=1, object_store_memory=STORE)  # Ray waits for it in any case
+        except Exception:
+            for pid in set(processes(RAYLET)) - set(before):  # given up, but not ended: it would be a third node
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)  # its workers live as long as a zombie
+            raise
 
     def remove(self, graceful: bool) -> None:
         other = next(node for node in self.made.list_all_nodes() if node is not self.made.head_node)

@@ -166,7 +166,7 @@ class Crew:
         member.task = member.load = None
         try:
             result = ray.get(task)
-        except ray.exceptions.RayActorError as error:
+        except (ray.exceptions.RayActorError, ray.exceptions.ActorUnschedulableError) as error:
             self._bury(member, error)
             return Answer(member, load, lost=reason(error))
         except ray.exceptions.RayTaskError as error:
