@@ -39,6 +39,7 @@ import ray
 from clusters import PATIENCE, STORE, Apart, Nodes, processes, wait
 from safetensors import safe_open
 
+import meijin
 from meijin.arena.store import Store
 from meijin.core.errors import MeijinError
 
@@ -83,6 +84,7 @@ class Driver:
         self.cluster, self.folder, self.events = cluster, folder / "run", folder / "events.jsonl"
         self.done = 0  # the last iteration
         self.actors = 0  # at its end
+        self.warned = ""  # the last warning
 
     def start(self) -> None:
         command = [
@@ -120,6 +122,8 @@ class Driver:
                 if event["event"] == "iteration_done":
                     self.actors = event["metrics"]["actors"]
                     self.done = event["iteration"]
+                elif event["event"] == "warned":
+                    self.warned = event["text"]
 
     def iterations(self, count: int) -> None:
         """Wait for so many iterations from now on."""
@@ -175,9 +179,9 @@ Strike = Callable[[Any, Driver, random.Random], None]
 def train(kills: Kills, rng: random.Random, strike: Strike, costs: int, kind: type[Nodes] = Nodes) -> str:
     """A run that is struck so many times, makes progress after each, and loses at most `costs` chunks by each."""
     cluster, number = kind(), 0
+    driver = Driver(cluster, kills.folder)
     try:
         with ExitStack() as ending:
-            driver = Driver(cluster, kills.folder)
             driver.start()
             ending.callback(driver.kill)
             driver.iterations(2)
@@ -190,6 +194,9 @@ def train(kills: Kills, rng: random.Random, strike: Strike, costs: int, kind: ty
             driver.end(signal.SIGINT)
             wait(lambda: not processes("ray::Player"), "the actors end")
             return f"{number} kills, {driver.check(costs * number)}"
+    except AssertionError as error:
+        error.add_note(f"After {number} kills. The run's last warning: {driver.warned or 'none'}")
+        raise
     finally:
         cluster.close()
 
@@ -331,19 +338,23 @@ def main() -> None:
     os.environ.setdefault("RAY_worker_niceness", "0")  # else actors hardly start on a machine that is busy otherwise
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
     os.environ.setdefault("RAY_max_direct_call_object_size", "1000")  # small chunks go through the object store, too
-    for name in options.scenes or SCENES:
-        if name in ("network", "outage") and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
-            print(f"ray_kill {name}: skipped; it needs root and `ip`")
-            continue
-        with ExitStack() as ending:
-            if options.keep is not None:
-                options.keep.mkdir(parents=True, exist_ok=True)
-            folder = tempfile.mkdtemp(prefix=f"{name}-", dir=options.keep)
-            if options.keep is None:
-                ending.callback(shutil.rmtree, folder)
-            kills = Kills(options.kills, options.seconds, Path(folder))
-            said = SCENES[name](kills, random.Random(options.seed))
-        print(f"ray_kill {name}: {time.monotonic() - kills.began:.0f} s: {said}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="meijin-") as sources:
+        # A copy: were they edited meanwhile, every node that joins from then on would be refused.
+        shutil.copytree(Path(meijin.__file__).parent, f"{sources}/meijin")
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sources, os.environ.get("PYTHONPATH")]))
+        for name in options.scenes or SCENES:
+            if name in ("network", "outage") and (os.name != "posix" or os.geteuid() or shutil.which("ip") is None):
+                print(f"ray_kill {name}: skipped; it needs root and `ip`")
+                continue
+            with ExitStack() as ending:
+                if options.keep is not None:
+                    options.keep.mkdir(parents=True, exist_ok=True)
+                folder = tempfile.mkdtemp(prefix=f"{name}-", dir=options.keep)
+                if options.keep is None:
+                    ending.callback(shutil.rmtree, folder)
+                kills = Kills(options.kills, options.seconds, Path(folder))
+                said = SCENES[name](kills, random.Random(options.seed))
+            print(f"ray_kill {name}: {time.monotonic() - kills.began:.0f} s: {said}", flush=True)
 
 
 if __name__ == "__main__":
