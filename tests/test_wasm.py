@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from commands import good, run
+from meijin.agents.champion import Champion
 from meijin.core.catalogue import make
 from meijin.core.check import check_game
 from meijin.core.errors import MeijinError
@@ -122,6 +123,19 @@ def test_every_agent_plays_to_the_end(files: Bundle, tmp_path: Path) -> None:
         ),
     ):
         assert state["problem"] is None and state["result"]["ending"] == "rules"
+
+
+def test_the_levels_of_a_champion_in_the_page(tmp_path: Path) -> None:
+    game = make("connect_four")
+    scale, at = Champion().scale(game), {"game": "connect_four", "moves": []}
+    found = ask(
+        bundle([game], ["champion(level=9)"], usual=()),
+        tmp_path,
+        *(["analyse", at, {"agent": agent}] for agent in ("champion", "champion(level=1)", "champion(level=10)")),
+        *(["analyse", at, {"agent": "champion(level=1)", "act": True}] for _ in range(40)),
+    )
+    assert [each["simulations"] for each in found[:3]] == [scale[8][0], scale[0][0], 200]
+    assert len({each["moves"][0]["move"] for each in found[3:]}) > 1  # a beginner does not always choose the best
 
 
 def test_questions_that_cannot_be_answered(files: Bundle, tmp_path: Path) -> None:

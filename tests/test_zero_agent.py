@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from meijin.agents.catalogue import build  # noqa: E402
-from meijin.agents.champion import FULL, LEVELS  # noqa: E402
+from meijin.agents.champion import CHANCE_MOVES, FULL, LEVELS, Champion  # noqa: E402
 from meijin.agents.solving import shared_solver  # noqa: E402
 from meijin.agents.zero import OfNet  # noqa: E402
 from meijin.core.agent import Limit  # noqa: E402
@@ -377,7 +377,7 @@ def test_a_weaker_champion_decides_by_itself_how_long_to_think() -> None:
         with pytest.raises(BadParameter, match="level="):
             build(f"champion({given})", game)
     agent = build("champion(level=3, seed=1)", game)
-    assert agent.analyse(State(game), Limit(seconds=5)).simulations == LEVELS[3][0]
+    assert agent.analyse(State(game), Limit(seconds=5)).simulations == Champion().scale(game)[2][0]
     chosen = {agent.act(State(game)) for _ in range(40)}
     assert len(chosen) > 1  # by chance one in far more than a million: the net's favourite has less than 70 %
     agent.seed(7)
@@ -387,9 +387,31 @@ def test_a_weaker_champion_decides_by_itself_how_long_to_think() -> None:
 
 
 def test_levels_rise_from_chance_to_full_strength() -> None:
-    thinking, chance = zip(*(LEVELS[level] for level in sorted(LEVELS)), strict=True)
-    assert sorted(LEVELS) == list(range(1, FULL))
-    assert list(thinking) == sorted(thinking) and list(chance) == sorted(chance, reverse=True)
+    calibrated = [(files.PACKAGED / f"{name}{files.SUFFIX}", scale) for name, scale in files._scales().items()]
+    by_kind = {"zero": [LEVELS], "td": [CHANCE_MOVES]}
+    for path, scale in calibrated:
+        by_kind[files.kind(path)].append(scale)
+    assert calibrated and all(files.scale(path) == scale for path, scale in calibrated)
+    for scale in by_kind["zero"]:
+        thinking, chance = zip(*scale, strict=True)
+        assert list(thinking) == sorted(thinking) and list(chance) == sorted(chance, reverse=True)
+        assert len(set(map(tuple, scale))) == FULL - 1 and min(thinking) >= 1 and min(chance) > 0
+    for scale in by_kind["td"]:
+        assert list(scale) == sorted(set(scale), reverse=True) and len(scale) == FULL - 1
+        assert min(scale) >= 0 and max(scale) <= 1
+
+
+def test_a_champion_has_the_levels_of_its_game_and_one_of_your_own_those_of_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEIJIN_DATA", str(tmp_path))
+    monkeypatch.setattr(files, "_scales", lambda: {"connect_four": [[7, 1.0]] * 9, "sim": [0.5] * 9})
+    game = make("connect_four")
+    assert build("champion(level=4)", game).analyse(State(game)).simulations == 7
+    assert Champion().scale(make("sim")) == [0.5] * 9
+    assert Champion().scale(make("othello")) == LEVELS and Champion().scale(make("nim")) == CHANCE_MOVES
+    checkpoint.save(tmp_path / "champions" / "connect_four.safetensors", small_net("connect_four"), half=True)
+    assert build("champion(level=4)", game).analyse(State(game)).simulations == LEVELS[3][0]
 
 
 def test_a_champion_plays_what_is_solved_exactly() -> None:

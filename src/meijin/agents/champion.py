@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,21 +33,12 @@ BUDGET = 0.5  # seconds that a solver may take where no time is given; else half
 ALONE = 2.0  # the same in a puzzle that has no net; else all of that
 PLAIN = 200  # simulations of the search for a move in a puzzle without a net that the solver does not solve in time
 
-#: Level -> simulations for each move, and the temperature of the choice among the moves. docs/champions.md has matches
-#: between neighbouring levels.
-LEVELS = {
-    1: (1, 2.5),
-    2: (1, 1.9),
-    3: (1, 1.5),
-    4: (2, 1.25),
-    5: (4, 1.05),
-    6: (8, 0.85),
-    7: (16, 0.65),
-    8: (32, 0.45),
-    9: (96, 0.25),
-}
+#: (simulations for each move, temperature of the choice among the moves) of the levels below full strength, lowest
+#: first. A champion that comes with Meijin has its own in data/levels.json, from matches; this is for all others.
+LEVELS = ((1, 2.5), (1, 1.9), (1, 1.5), (2, 1.25), (4, 1.05), (8, 0.85), (16, 0.65), (32, 0.45), (96, 0.25))
+#: The same for n-tuple networks: the share of the moves that are random.
+CHANCE_MOVES = (0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)
 AHEAD = 2  # moves that an n-tuple network looks ahead at full strength
-CHANCE_MOVES = 0.05  # of its moves that are random, for each level below that
 
 
 def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> NDArray[np.float64]:
@@ -62,11 +53,11 @@ class Champion(Solving, ZeroSearch):
 
     It plays by AlphaZero's search, or by an n-tuple network where that is as good: in 2048, the cube and small games.
 
-    `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1 it thinks less and less and
-    chooses its moves more and more by chance, and decides by itself how long to think. Where the game has a solver that
-    is expected to answer in time, its exact answer counts, unless `exact=False` (levels below 10 never ask). A game for
-    one that has a solver needs no net: the 3x3x3 cube. Other parameters as for `zero`; `threads=2` makes it about twice
-    as fast on two cores.
+    `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1, a beginner, it thinks less
+    and chooses its moves more by chance, as far as matches in the game have shown it to take, and decides by itself how
+    long to think. Where the game has a solver that is expected to answer in time, its exact answer counts, unless
+    `exact=False` (levels below 10 never ask). A game for one that has a solver needs no net: the 3x3x3 cube. Other
+    parameters as for `zero`; `threads=2` makes it about twice as fast on two cores.
     """
 
     def __init__(
@@ -91,11 +82,12 @@ class Champion(Solving, ZeroSearch):
             )
         self.level, self.exact = level, exact and level == FULL
         if level < FULL:
-            simulations, reuse = LEVELS[level][0], False
+            reuse = False
             self.deterministic = self.ponders = False
         super().__init__(simulations, seconds, c, fpu, reuse, device, seed, threads, leaves)
         self._rng = stream(fresh_seed() if seed is None else seed)
         self._found: tuple[Game, Td | None] | None = None
+        self._scale: tuple[Game, Sequence[Any]] | None = None
 
     def reseed(self, seed: int) -> None:
         super().reseed(seed)
@@ -115,7 +107,9 @@ class Champion(Solving, ZeroSearch):
         if self._alone(state.game):
             yield from MCTS(seed=self._seed).think(state, Limit(simulations=PLAIN), every)
             return
-        yield from super().think(state, limit if self.level == FULL else self.limit, every)
+        if self.level < FULL:
+            limit = Limit(simulations=self.scale(state.game)[self.level - 1][0])
+        yield from super().think(state, limit, every)
 
     def _solved(self, state: State, limit: Limit) -> Analysis | None:
         """The solver's answer, if it expects to have one in time and does."""
@@ -137,12 +131,12 @@ class Champion(Solving, ZeroSearch):
             return super().decide(state, limit)
         if self._tuples(state.game) is not None:
             with np.errstate(over="ignore"):
-                if uniform(self._rng) < CHANCE_MOVES * (FULL - self.level):
+                if uniform(self._rng) < self.scale(state.game)[self.level - 1]:
                     return state.legal_moves[int(below(self._rng, len(state.legal_moves)))]
             return super().decide(state, limit)
         *_, found = self.think(state, limit, math.inf)
         visits, priors = (np.array([getattr(info, name) for info in found.moves]) for name in ("visits", "prior"))
-        shares = chances(visits, priors, LEVELS[self.level][1])
+        shares = chances(visits, priors, self.scale(state.game)[self.level - 1][1])
         with np.errstate(over="ignore"):
             pick = int(choose(self._rng, shares, len(shares)))
         return found.moves[pick].move
@@ -156,6 +150,14 @@ class Champion(Solving, ZeroSearch):
     def has_net(self, game: Game) -> bool:
         path = files.champion(game)
         return path is not None and files.kind(path) != "td"
+
+    def scale(self, game: Game) -> Sequence[Any]:
+        """What the levels below full strength are in that game: like `LEVELS`, or `CHANCE_MOVES` of n-tuples."""
+        if self._scale is None or self._scale[0] is not game:
+            path = files.champion(game)
+            own = None if path is None else files.scale(path)
+            self._scale = game, own or (LEVELS if self.has_net(game) else CHANCE_MOVES)
+        return self._scale[1]
 
     def _alone(self, game: Game) -> bool:
         """Whether it plays by a solver alone: in a game for one, whose solution is a line of moves to the end."""

@@ -20,6 +20,7 @@ from meijin.core.game import Game
 SUFFIX = ".safetensors"
 LATEST = f"latest{SUFFIX}"
 PACKAGED = Path(__file__).parents[1] / "data" / "champions"
+SCALES = PACKAGED.parent / "levels.json"
 INSTALL_TORCH = "pip install torch safetensors tensorboard"  # the same in a clone and for an installed package
 MOVED = "MEIJIN_MOVED"  # variable on nodes of a cluster: JSON, path -> the copy of that checkpoint on this machine
 LONGEST_HEADER = 16 * 2**20  # bytes of a safetensors header that are read
@@ -113,6 +114,17 @@ def champions() -> Iterator[tuple[Path, dict[str, Any]]]:
 @lru_cache(maxsize=64)
 def _about(path: Path, changed: int) -> dict[str, Any] | None:
     return about(path)
+
+
+def scale(path: Path) -> list[Any] | None:
+    """How a champion that comes with the package plays at the levels 1 to 9, if matches have calibrated them."""
+    return _scales().get(path.stem) if path.parent == PACKAGED else None
+
+
+@lru_cache(maxsize=1)
+def _scales() -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = json.loads(SCALES.read_text(encoding="utf-8"))
+    return found
 
 
 def champion(game: Game) -> Path | None:

@@ -181,6 +181,8 @@ export class LoadedGame {
   /** What an agent heeds of a limit; its own where that is nothing. @param {LocalAgent} agent @param {Record<string, any>} given
    *  @param {Limit & {clock?: {left: number, increment: number}} | null | undefined} limit @param {number} plies @returns {Limit} */
   limit(agent, given, limit, plies) {
+    const level = agent.options.levels?.[(given.level ?? agent.options.level) - 1];
+    if (level) return { simulations: level[0] }; // a level below full strength decides by itself how long to think
     const measures = /** @type {("seconds" | "simulations" | "depth" | "nodes")[]} */ (agent.measures);
     const own = Object.fromEntries(measures.filter((name) => given[name] != null).map((name) => [name, given[name]]));
     let asked = { ...limit };

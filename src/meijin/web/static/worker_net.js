@@ -79,12 +79,23 @@ function halfTable() {
   return halfValues;
 }
 
+/** With a move first that is drawn by chance, as `meijin.agents.champion` does below full strength. @param {Analysis} found @param {number} temperature */
+function drawn(found, temperature) {
+  const worth = found.moves.map(({ visits, prior }) => ((visits ?? 0) + (prior ?? 0)) ** (1 / temperature));
+  let left = Math.random() * worth.reduce((sum, each) => sum + each, 0);
+  const at = Math.max(0, worth.findIndex((each) => (left -= each) < 0));
+  found.moves.unshift(...found.moves.splice(at, 1));
+  return found;
+}
+
 export class Zero {
-  /** @param {WasmModule} module @param {Facts} facts @param {{net: ArrayBuffer, c?: number, fpu?: number, reuse?: boolean, seed?: bigint}} options */
-  constructor(module, facts, { net, c = 1.5, fpu = 0.15, reuse = true, seed = 0n }) {
+  /** @param {WasmModule} module @param {Facts} facts @param {{net: ArrayBuffer, c?: number, fpu?: number, reuse?: boolean, seed?: bigint,
+   *  level?: number, levels?: [number, number][]}} options  levels: [simulations, temperature] of those below full strength */
+  constructor(module, facts, { net, c = 1.5, fpu = 0.15, reuse = true, seed = 0n, level = 0, levels = [] }) {
     this.module = module;
     this.facts = facts;
-    this.reuse = reuse;
+    this.temperature = levels[level - 1]?.[1] ?? 0;
+    this.reuse = reuse && !this.temperature;
     this.chunk = loadNet(module, net);
     const options = module.array("forest.options"), slots = facts.slots["forest.options"];
     options[slots.C] = c;
@@ -139,7 +150,8 @@ export class Zero {
       while (!this.#finished && performance.now() < end);
       yield pace.due ? this.#report(task, kept, pace.seconds) : null;
     }
-    return this.#report(task, kept, pace.seconds);
+    const found = this.#report(task, kept, pace.seconds);
+    return task.act && this.temperature ? drawn(found, this.temperature) : found;
   }
 
   /** The score of a value. @param {number} value */

@@ -13,6 +13,7 @@ from typing import Any
 
 from meijin.agents.catalogue import agents as catalogue
 from meijin.agents.catalogue import build
+from meijin.agents.champion import Champion
 from meijin.agents.heuristic import Heuristic
 from meijin.agents.random import Random
 from meijin.agents.zero import ZeroSearch
@@ -48,7 +49,7 @@ CHOSEN = {
     "alphabeta": ("depth", "seconds", "quiescence"),
     "maxn": ("depth", "seconds"),
     "zero": ("simulations", "seconds", "c", "fpu", "reuse", "seed"),
-    "champion": ("simulations", "seconds", "c", "fpu", "reuse", "seed"),
+    "champion": ("level", "simulations", "seconds", "c", "fpu", "reuse", "seed"),
 }
 TREES = 64 << 20  # bytes of the tree of mcts, which static/worker_search.js places
 
@@ -245,7 +246,8 @@ class _Sitters:
                 parts.forest(b, game)
                 parts.net(b)
             net = _put(self.files, game, "net", net_file(agent.net(game).weights()))
-            return "zero", {"c": agent.c, "fpu": agent.fpu, "reuse": agent.reuse}, net
+            levels = {"level": agent.level, "levels": agent.scale(game)} if isinstance(agent, Champion) else {}
+            return "zero", {"c": agent.c, "fpu": agent.fpu, "reuse": agent.reuse, **levels}, net
         if isinstance(agent, Random):
             return "random", {}, None
         if isinstance(agent, Heuristic):
