@@ -6,10 +6,10 @@
 A ladder of settings leads from random moves to full strength: for a net, from one simulation and a choice by chance to
 200 simulations and the best move, without a solver; for n-tuples, from random moves only to none. Neighbours on the
 ladder play each other, which gives every rung its Elo; the step from 64 to 200 simulations is taken to be as large for
-each doubling as the one before. Level 1 is to be 500 Elo above random moves, which is 95 % of the points against them,
-or lower where steps of 62.5 % lead down from full strength to less; the others are evenly spaced above it. The settings
-are stored where `champion` finds them. Then each level plays the one below in new games, level 1 against random moves,
-and the points of the higher one are printed with their 95 % Wilson intervals.
+each doubling as the one before. Level 1 lies a third of the way up in Elo, or lower where the levels would else be
+closer than 62.5 %, and the others are evenly spaced from there to full strength, however far apart that makes them. The
+settings are stored where `champion` finds them. Then each level plays the one below in new games, level 1 against
+random moves, and the points of the higher one are printed with their 95 % Wilson intervals.
 
 Every opening of random plies is played twice, with the sides exchanged. Expensive searches play fewer games. In a game
 for one, levels are spaced evenly by the mean score, or by its logarithm where scores have no bound.
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from meijin.agents.champion import FULL, chances
+from meijin.agents.champion import AHEAD, FULL, chances
 from meijin.agents.td import Td
 from meijin.arena.stats import bootstrap, wilson
 from meijin.core.catalogue import make
@@ -40,7 +40,7 @@ from meijin.learning.zero.batch_search import BatchSearch
 from meijin.learning.zero.duel import Mover, duel, points
 from meijin.search.forest import Settings
 
-BEGINNER = 500  # Elo of level 1 above random moves
+BEGINNER = 1 / 3  # of the way, in Elo, from random moves to full strength: where level 1 lies at the highest
 STEP = 90  # Elo, 62.5 %: level 1 is lower where the levels would be closer than this
 #: (binary logarithm of the simulations, inverse of the temperature); the last is full strength.
 SEARCHES = (
@@ -50,8 +50,8 @@ SEARCHES = (
     (6, 4),
     (math.log2(200), 5),
 )
-CHANCE = tuple((share,) for share in (1, 0.8, 0.65, 0.5, 0.38, 0.28, 0.2, 0.14, 0.09, 0.05, 0.02, 0))
-FEWEST, MOST = 10, 100  # pairs of games in a match
+CHANCE = tuple((share,) for share in (1, 0.8, 0.65, 0.5, 0.38, 0.28, 0.2, 0.14, 0.09, 0.05, 0.02, 0.007, 0.002, 0))
+FEWEST = 10  # pairs of games in a match
 CHECK = 1000  # seeds of the games between levels, which are not those of the ladder
 MOST_HEAT = 100.0  # a temperature at which moves are as good as random
 
@@ -79,7 +79,8 @@ class Tuples:
     """An n-tuple network that makes some moves by chance."""
 
     def __init__(self, path: Path, game: Game, share: float, batch: int, seed: int):
-        self.player, self.game, self.share, self.batch = Td(str(path)), game, share, batch
+        ahead = AHEAD if share == 0 and game.seats == 1 else 1  # as `champion` does at full strength
+        self.player, self.game, self.share, self.batch = Td(str(path), ahead), game, share, batch
         self.rng = np.random.default_rng(seed)
 
     def moves(self, records: Any) -> np.ndarray:
@@ -96,11 +97,11 @@ class Tuples:
 class Ladder:
     """The settings of one champion, from random moves on the lowest rung to full strength, and matches between them."""
 
-    def __init__(self, name: str, effort: int, plies: int):
-        self.game, self.effort, self.plies = make(name), effort, plies
+    def __init__(self, name: str, pairs: int, effort: int, plies: int):
+        self.game, self.pairs, self.effort, self.plies = make(name), pairs, effort, plies
         path = files.champion(self.game)
-        if path is None:
-            raise SystemExit(f"{name} has no champion")
+        if path is None or self.game.seats > 2:
+            raise SystemExit(f"{name} has no champion, or more than two players")
         self.path = path
         self.net = None if files.kind(path) == "td" else load(path).for_game(self.game)
         self.knots = np.array(SEARCHES if self.net else CHANCE, float)
@@ -122,7 +123,7 @@ class Ladder:
     def match(self, high: Any, low: Any, seed: int) -> tuple[float, int]:
         """The points of the higher setting, and in how many games."""
         cost = 0 if self.net is None else high[0] + low[0]
-        games = 2 * int(np.clip(self.effort / max(1, cost), FEWEST, MOST))
+        games = 2 * int(np.clip(self.effort / max(1, cost), FEWEST, self.pairs))
         one, other = self.mover(high, games // 2, seed), self.mover(low, games // 2, seed + 1)
         return points(duel(one, other, self.game, games, plies=self.plies, seed=seed)), games
 
@@ -167,7 +168,7 @@ def calibrated(ladder: Ladder, games: int) -> list[Any]:
         places = spaced(values, values[0], FULL + 1)[1:]
     else:
         values = ladder.strengths()
-        low = max(0.0, min(BEGINNER, values[-1] - STEP * (FULL - 1)))
+        low = max(0.0, min(BEGINNER * values[-1], values[-1] - STEP * (FULL - 1)))
         step = (values[-1] - low) / (FULL - 1)
         print(f"    {values[-1]:.0f} Elo, level 1 at {low:.0f}, {step:.0f} a step: {expected(step):.1%}", flush=True)
         places = spaced(values, low, FULL)
@@ -196,13 +197,14 @@ def main() -> None:
     parser.add_argument("names", nargs="+", metavar="GAME")
     parser.add_argument("--check", action="store_true", help="calibrate nothing")
     parser.add_argument("--levels", nargs="*", type=int, default=list(range(1, FULL + 1)), help="that play")
-    parser.add_argument("--effort", type=int, default=2000, help="of a match: simulations for one move in all pairs")
+    parser.add_argument("--pairs", type=int, default=100, help="of games in a match, at most")
+    parser.add_argument("--effort", type=int, default=2000, help="simulations for a move of both, times pairs, at most")
     parser.add_argument("--games", type=int, default=100, help="of each setting in a game for one")
     parser.add_argument("--plies", type=int, default=4, help="random plies that open each pair of games")
     options = parser.parse_args()
     for name in options.names:
         print(name, flush=True)
-        began, ladder = time.perf_counter(), Ladder(name, options.effort, options.plies)
+        began, ladder = time.perf_counter(), Ladder(name, options.pairs, options.effort, options.plies)
         known = json.loads(files.SCALES.read_text(encoding="utf-8"))
         if not options.check:
             known[ladder.path.stem] = calibrated(ladder, options.games)
