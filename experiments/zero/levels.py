@@ -183,7 +183,8 @@ def checked(ladder: Ladder, scale: list[Any], levels: list[int], games: int) -> 
         if ladder.game.seats == 1:
             scores = ladder.scores(settings[level], games, CHECK + level)
             least, most = bootstrap(scores)
-            cells.append(f"{np.mean(scores):,.4g} ({least:,.4g} to {most:,.4g})")
+            digits = 2 if ladder.game.bounded else 0
+            cells.append(f"{np.mean(scores):,.{digits}f} ({least:,.{digits}f} to {most:,.{digits}f})")
         else:
             share, games = ladder.match(settings[level], settings[level - 1], seed=CHECK * level)
             least, most = (100 * each for each in wilson(share, games))
