@@ -38,7 +38,7 @@ PLAIN = 200  # simulations of the search for a move in a puzzle without a net th
 LEVELS = ((1, 2.5), (1, 1.9), (1, 1.5), (2, 1.25), (4, 1.05), (8, 0.85), (16, 0.65), (32, 0.45), (96, 0.25))
 #: The same for n-tuple networks: the share of the moves that are random.
 CHANCE_MOVES = (0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)
-AHEAD = 2  # moves that an n-tuple network looks ahead at full strength
+AHEAD = 3  # moves that an n-tuple network looks ahead at full strength
 
 
 def chances(visits: NDArray[Any], priors: NDArray[Any], temperature: float) -> NDArray[np.float64]:
