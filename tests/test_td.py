@@ -16,6 +16,7 @@ pytest.importorskip("safetensors")
 
 from commands import good, run
 from meijin import build, make, training
+from meijin.agents.champion import AHEAD
 from meijin.agents.check import check_agent
 from meijin.core import compile as compiling
 from meijin.core.errors import BadParameter, MeijinError
@@ -390,9 +391,9 @@ def test_a_run_becomes_a_champion_that_plays_without_pytorch(tmp_path: Path, mon
     trained(tmp_path / "run", str(game), 1, games=200, epsilon=0.0)
     path = make_champion(tmp_path / "run", measures=["score(games=2)"], workers=0)
     said = files.about(path)
-    assert said is not None and said["facts"]["games"] == 200 and said["facts"]["strength"][0]["depth"] == 2
+    assert said is not None and said["facts"]["games"] == 200 and said["facts"]["strength"][0]["depth"] == AHEAD
     state = State(game).play_line("a1=2 b2=2")
     agent = build("champion", game)
-    assert agent.analyse(state).moves[0].move == build(f'td("{path}", depth=2)', game).act(state)
+    assert agent.analyse(state).moves[0].move == build(f'td("{path}", depth={AHEAD})', game).act(state)
     weak = build("champion(level=1, seed=1)", game)
     assert len({weak.act(state) for _ in range(40)}) > 1  # nearly every second move is random
