@@ -6,8 +6,9 @@ PYTHON ?= python3
 #   make play PLAY="play hex --seat 0='mcts(seconds=5)'"
 PLAY ?= serve --open
 BENCH ?= benchmarks/run.py
-# Processes that test: one more than there are cores, as tests wait for other processes now and then.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Processes that test: one more than there are cores, as tests wait for other processes now and then; but each takes a
+# gigabyte of memory.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 7 ? n + 1 : 8)))
 # Arguments of the soak tests: make soak SOAK="--mutations 1000000 --seed 7"
 SOAK ?=
 

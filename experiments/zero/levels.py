@@ -6,7 +6,7 @@
 A ladder of settings leads from random moves to full strength: for a net, from one simulation and a choice by chance to
 200 simulations and the best move, without a solver; for n-tuples, from random moves only to none. Neighbours on the
 ladder play each other, which gives every rung its Elo; the step from 64 to 200 simulations is taken to be as large for
-each doubling as the one before. Level 1 lies a third of the way up in Elo, or lower where the levels would else be
+each doubling as the one before. Level 1 lies a third of the way up in Elo, or lower where the levels would otherwise be
 closer than 62.5 %, and the others are evenly spaced from there to full strength, however far apart that makes them. The
 settings are stored where `champion` finds them. Then each level plays the one below in new games, level 1 against
 random moves, and the points of the higher one are printed with their 95 % Wilson intervals.

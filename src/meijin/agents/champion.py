@@ -54,8 +54,8 @@ class Champion(Solving, ZeroSearch):
     It plays by AlphaZero's search, or by an n-tuple network where that is as good: in 2048, the cube and small games.
 
     `simulations` or `seconds` for each move. `level`: 10 is full strength; from 9 down to 1, a beginner, it thinks less
-    and chooses its moves more by chance, as far as matches in the game have shown it to take, and decides by itself how
-    long to think. Where the game has a solver that is expected to answer in time, its exact answer counts, unless
+    and chooses its moves more by chance. Matches have set by how much, game by game, and it decides by itself how long
+    to think. Where the game has a solver that is expected to answer in time, its exact answer counts, unless
     `exact=False` (levels below 10 never ask). A game for one that has a solver needs no net: the 3x3x3 cube. Other
     parameters as for `zero`; `threads=2` makes it about twice as fast on two cores.
     """
