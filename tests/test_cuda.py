@@ -176,5 +176,5 @@ def test_ranges_are_those_of_python() -> None:
     expected = np.zeros((500, 2), np.int64)
     kernel(bounds, expected)
     found = np.zeros_like(expected)
-    cuda._module().jit(kernel)[1, 1](bounds, found)
+    cuda.module().jit(kernel)[1, 1](bounds, found)
     np.testing.assert_array_equal(found, expected)

@@ -26,11 +26,12 @@ from meijin.core.rng import streams
 
 BLOCK = 128  # threads a block
 
-cuda: Any = None  # the module numba.cuda once `_module` has loaded it; kernels name it so for the simulator's sake
+cuda: Any = None  # the module numba.cuda once `module` has loaded it; kernels name it so for the simulator's sake
 
 
 @cache
-def _module() -> Any:
+def module() -> Any:
+    """`numba.cuda`, ready for use with whatever NumPy there is."""
     global cuda  # noqa: PLW0603
     # numba-cuda up to 0.30 asks NumPy for names that NumPy 2.5 dropped.
     for old, new in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
@@ -76,7 +77,7 @@ def simulated() -> bool:
 def problem() -> str | None:
     """Why no GPU can be used; None when one can."""
     try:
-        if _module().is_available():
+        if module().is_available():
             return None
         return "numba.cuda finds no device or driver"
     except Exception as error:  # a broken driver or package is as good as none, but its reason is worth showing
@@ -94,6 +95,18 @@ def device_name() -> str:
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
+def use(name: str) -> None:
+    """Work on the device of that name from now on, such as "cuda" or "cuda:1"."""
+    require()
+    number = name.removeprefix("cuda").removeprefix(":")
+    if not name.startswith("cuda") or not (number or "0").isdigit() or int(number or 0) >= len(module().gpus):
+        raise NoDevice(
+            f"device '{name}': choose cpu, or one of the {len(module().gpus)} GPUs, the first of which is cuda:0"
+        )
+    if not simulated():
+        module().select_device(int(number or 0))
+
+
 def require() -> None:
     """Raise NoDevice unless a GPU can be used."""
     if why := problem():
@@ -108,7 +121,7 @@ def device_kernel(game: Game, maker: Any) -> Any:
     require()
     if (maker, "cuda") not in game._kernels:
         plain = maker(game)
-        kernel = _module().jit(plain if simulated() else linked(plain))
+        kernel = module().jit(plain if simulated() else linked(plain))
         if not simulated():
             kernel._cache = _KernelCache(digest(plain), f"{game.name}-cuda", version("numba-cuda"))
         game._kernels[maker, "cuda"] = kernel
@@ -134,7 +147,7 @@ class _KernelCache(DiskCache):
         write_cached(self._path(sig, result.target_context.codegen()), payload)
 
 
-def _locals(game: Game) -> tuple[Any, int, int]:
+def sizes(game: Game) -> tuple[Any, int, int]:
     """The record's type and the buffer sizes as a kernel's `local.array` wants them."""
     from numba import from_dtype
 
@@ -145,7 +158,7 @@ def _locals(game: Game) -> tuple[Any, int, int]:
 
 def walks(game: Game) -> Function:
     """Thread i plays the first `plies` plies of a random game in record i with stream i."""
-    _, most_moves, most_odds = _locals(game)
+    _, most_moves, most_odds = sizes(game)
     run = kernels.walk(game)
 
     def kernel(states: Any, plies: int, rngs: Any) -> None:
@@ -160,7 +173,7 @@ def walks(game: Game) -> Function:
 
 def games(game: Game) -> Function:
     """Thread i plays `count` random games with stream i in memory of its own."""
-    record, most_moves, most_odds = _locals(game)
+    record, most_moves, most_odds = sizes(game)
     seats, begin, score, run = game.seats, game.start, game.score, kernels.playout(game)
 
     def kernel(count: int, rngs: Any, plies: Any, totals: Any) -> None:
@@ -211,7 +224,7 @@ def _launch(kernel: Any, threads: int, *args: Any) -> None:
     with warnings.catch_warnings(), _tables_in_global_memory():
         warnings.simplefilter("ignore")  # Numba warns that few threads leave most of a device idle: known, and harmless
         kernel[(threads + BLOCK - 1) // BLOCK, min(BLOCK, threads)](*args)
-    _module().synchronize()
+    module().synchronize()
 
 
 # ---- arrays and kernels of larger things, such as forests ----
@@ -275,6 +288,15 @@ def over(game: Game, maker: Any, count: int, arrays: Any, stream: Any = 0) -> No
     with warnings.catch_warnings(), _tables_in_global_memory():
         warnings.simplefilter("ignore")
         kernel[(count + width - 1) // width, width, stream](arrays, count)
+
+
+def blocks(game: Game, maker: Any, count: int, width: int, *args: Any) -> None:
+    """Run `maker`'s kernel in blocks of so many threads, and wait for its end."""
+    kernel = device_kernel(game, maker)
+    with warnings.catch_warnings(), _tables_in_global_memory():
+        warnings.simplefilter("ignore")
+        kernel[count, width](*args)
+    module().synchronize()
 
 
 def random_walks(game: Game, count: int, plies: int, seed: int) -> Any:

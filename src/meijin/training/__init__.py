@@ -140,11 +140,13 @@ def td(
     iterations: int | None = None,
     evaluate: Sequence[str] = (),
     learn: str | None = None,
+    device: str = "cpu",
     **options: Any,
 ) -> TdRun:
     """A run of temporal-difference learning with an n-tuple network, ready to `go`; arguments as for `zero`.
 
-    `learn`: "td" (the default), "sarsa" or "q". The only preset is "quick": one minute.
+    `learn`: "td" (the default), "sarsa" or "q". `device`: "cpu", or "cuda" for learn="td". The only preset is "quick":
+    one minute.
     """
     from meijin.training.td_run import TdRun
 
@@ -152,7 +154,7 @@ def td(
     folder = Path(out or default_folder(method, game))
     first = _usual(method, game, folder, resume, preset, config)
     made = _changed(first, changes or {}, evaluate, seconds, iterations)
-    return TdRun(folder, made, resume=resume, **options)
+    return TdRun(folder, made, resume=resume, device=device, **options)
 
 
 def sarsa(game: Game | str, **arguments: Any) -> TdRun:

@@ -11,9 +11,10 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.config import RunConfig
@@ -21,6 +22,9 @@ from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import KINDS, AnyNetwork, Network, fresh, load
 from meijin.learning.td.room import Rule
 from meijin.training.run import Cut, Row, Run
+
+if TYPE_CHECKING:
+    from meijin.learning.td.gpu import GpuNetwork
 
 SLICE = 0.25  # seconds between two looks at the clock
 GREEDY = 200  # games that measure the score of a game for one
@@ -33,10 +37,18 @@ class TdRun(Run[TdConfig]):
     MEMORY: ClassVar[str] = "tuples.length or tuples.count"
 
     def _build(self) -> None:
-        if self.device != "cpu":
-            raise BadParameter(f"device '{self.device}': td trains on the CPU")
+        on_gpu = self.device != "cpu"
+        if on_gpu and (why := self.config.unfit_for_gpu()):
+            raise BadParameter(f"device '{self.device}': {why}, or use the CPU")
         self.network: AnyNetwork = fresh(self.game, self.config)
+        self._gpu = self._on_gpu() if on_gpu else None
         self._pace = 1.0  # games per slice and thread
+
+    def _on_gpu(self) -> GpuNetwork:
+        from meijin.learning.td.gpu import GpuNetwork  # with Numba's CUDA, which need not be there
+
+        assert isinstance(self.network, Network)
+        return GpuNetwork(self.network, self.config.at_once, self.config.reach, self.config.seed, self.device)
 
     def expression(self, path: Path) -> str:
         return f'{self.config.learn}("{path}")'
@@ -47,9 +59,38 @@ class TdRun(Run[TdConfig]):
     # ---- an iteration ----
 
     def _iterate(self) -> Row:
-        config = self.config
         began = time.perf_counter()
         rule = self._rule(self.progress)
+        totals, done, made = self._play(rule) if self._gpu is None else self._play_on_gpu(self._gpu, rule)
+        seats, errors = self.game.seats, totals[self.game.seats + 1]
+        if not np.isfinite(totals).all():
+            raise MeijinError(f"iteration {self.iteration + 1}: the values left all bounds; lower alpha")
+        row: Row = {
+            "games": done,
+            "moves": made,
+            "moves_per_second": made / max(time.perf_counter() - began, 1e-9),
+            "error": float(np.sqrt(totals[seats] / max(errors, 1.0))),
+            "alpha": self.config.alpha_at(self.progress),
+            "epsilon": rule.epsilon,
+        }
+        return row | {f"score_seat{k}": float(totals[k] / max(done, 1)) for k in range(seats)}
+
+    def _play_on_gpu(self, gpu: GpuNetwork, rule: Rule) -> tuple[NDArray[np.float64], int, int]:
+        """As many games as an iteration has; those under way then belong to the next one."""
+        totals = np.zeros(self.game.seats + 4)
+        while (done := int(totals[-2])) < self.config.games:
+            slice_began = time.perf_counter()
+            totals += gpu.play(rule, max(1, int(self._pace)))
+            self._pace *= min(4.0, max(0.25, SLICE / (time.perf_counter() - slice_began + 1e-9)))
+            if not self.report("self-play", done, self.config.games, self._costs["saving"]):
+                if self.stopping or not done:
+                    raise Cut
+                break
+        return totals, int(totals[-2]), int(totals[-1])
+
+    def _play(self, rule: Rule) -> tuple[NDArray[np.float64], int, int]:
+        """The games of an iteration by threads: the sums of their rooms, and how many games and moves these were."""
+        config = self.config
         if config.tuples.copy and isinstance(self.network, Network):
             self.network.promote()
         seed = int(np.random.default_rng((config.seed, self.iteration, 15)).integers(1 << 62))
@@ -71,19 +112,7 @@ class TdRun(Run[TdConfig]):
                     if self.stopping:  # done again when the run resumes
                         raise Cut
                     break
-        totals = np.sum([room.totals for room in rooms], axis=0)
-        seats, errors = self.game.seats, totals[-1]
-        if not np.isfinite(totals).all():
-            raise MeijinError(f"iteration {self.iteration + 1}: the values left all bounds; lower alpha")
-        row: Row = {
-            "games": done,
-            "moves": made,
-            "moves_per_second": made / max(time.perf_counter() - began, 1e-9),
-            "error": float(np.sqrt(totals[seats] / max(errors, 1.0))),
-            "alpha": config.alpha_at(self.progress),
-            "epsilon": rule.epsilon,
-        }
-        return row | {f"score_seat{k}": float(totals[k] / done) for k in range(seats)}
+        return np.sum([room.totals for room in rooms], axis=0), done, made
 
     def _rule(self, progress: float, learns: bool = True) -> Rule:
         config, net = self.config, self.network
@@ -109,8 +138,11 @@ class TdRun(Run[TdConfig]):
         """The mean score of a game for one, played without random moves."""
         if self.game.seats > 1:
             return {}
-        room = self.network.room(1, self.config.seed, self.iteration)
         rule, step = self._rule(1.0, learns=False), self._step("score")
+        if self._gpu is not None:
+            totals = self._gpu.measure(rule, self.config.at_once, self.iteration)
+            return {"score_greedy": float(totals[0] / totals[-2])}
+        room = self.network.room(1, self.config.seed, self.iteration)
         for done in range(0, GREEDY, 10):
             self.network.play(room, rule, 10)
             step(done + 10, GREEDY)
@@ -119,6 +151,8 @@ class TdRun(Run[TdConfig]):
     # ---- files ----
 
     def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
+        if self._gpu is not None:
+            self._gpu.fetch()
         self.network.save(path, whole, **facts)
 
     def _load(self, path: Path) -> Mapping[str, Any]:
@@ -127,4 +161,6 @@ class TdRun(Run[TdConfig]):
             self.network.take(kept.net, kept.extra)
         except BadParameter as error:
             raise BadParameter(f"{path}: {error}") from None
+        if self._gpu is not None:
+            self._gpu.send()
         return kept.facts

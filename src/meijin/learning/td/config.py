@@ -77,9 +77,22 @@ class TdConfig(RunConfig):
     memory: Count = 10_000  # moves that are remembered for that, within an iteration
     cap: Natural = 0  # moves after which a game is broken off; 0: none
     threads: Count = 1  # that play and learn with the same weights; runs repeat exactly with 1 only
+    at_once: Count = 1024  # games that do so on a GPU
     seed: int = 0  # of tuples and games
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)  # see `length.evaluate`
     length: TdLength = field(default_factory=TdLength)  # of the run
+
+    def unfit_for_gpu(self) -> str | None:
+        """Why a GPU cannot learn so; None when it can."""
+        if self.learn != "td":
+            return f"learn={self.learn}: a GPU learns td only"
+        if self.features.by:
+            return f"features.by='{self.features.by}': a GPU learns tuples only"
+        if self.replay:
+            return f"replay={self.replay}: a GPU has no replay memory; set it to 0"
+        if self.tuples.copy:
+            return "tuples.copy=true: a GPU does not copy stages; set it to false"
+        return None
 
     def unfit(self, game: Game) -> str | None:
         if self.output == "tanh" and not game.bounded:

@@ -1,0 +1,112 @@
+"""Learning on a GPU: a network's weights and the games in flight, in the device's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meijin.core import cuda
+from meijin.core.errors import BadParameter
+from meijin.core.rng import streams
+from meijin.learning.td.gpu_kernel import BEGUN, FRESH, KEPT, LANES, LAST, LEFT, VISITS, Games, Lookup, fading, learner
+from meijin.learning.td.network import Network
+from meijin.learning.td.room import Rule
+from meijin.learning.td.tuples import Layout
+
+MEMORY = 2048  # moves of each game after which visits fade: their number stays exact in single precision
+
+
+class GpuNetwork:
+    """A network that learns on a GPU; `fetch` brings what it has learned."""
+
+    def __init__(self, network: Network, at_once: int, reach: int, seed: int, device: str = "cuda"):
+        cuda.use(device)
+        if len(network.table) >= 2**32:
+            raise BadParameter(
+                f"tuples: {len(network.table):,} weights are more than a GPU can number; use fewer tuples"
+            )
+        self.network, self.at_once, self.reach = network, at_once, reach
+        self._lookup = Lookup(
+            *(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in by_feature(network.layout))
+        )
+        self._table = cuda.zeros((len(network.table), VISITS + 1), np.float32)
+        self._since, self._counted = 0, 0.0  # moves of each game since visits faded, and those before, faded
+        self.send()
+        self._games = self._start(at_once, reach, seed)
+
+    def send(self) -> None:
+        """Continue from the network's weights."""
+        table = np.zeros(self._table.shape, np.float32)
+        table[:, : self.network.table.shape[1]] = self.network.table
+        self._table.copy_to_device(table)
+
+    def fetch(self) -> None:
+        """Have the network know what was learned."""
+        self.network.table[:] = self._table.copy_to_host()[:, : self.network.table.shape[1]]
+
+    def play(self, rule: Rule, moves: int) -> NDArray[np.float64]:
+        """Have each game make at most so many moves, and learn; returns the sums of what `Games.totals` gained."""
+        moves = min(moves, MEMORY - self._since)
+        found = self._run(self._games, rule, moves, self._counted + self._since)
+        self._since += moves
+        if self._since == MEMORY:
+            cuda.blocks(self.network.game, fading, 4096, 256, self._table)
+            self._counted, self._since = (self._counted + MEMORY) * KEPT, 0
+        return found
+
+    def measure(self, rule: Rule, games: int, seed: int) -> NDArray[np.float64]:
+        """Play so many games without learning."""
+        return self._run(self._start(games, 1, seed, left=1), rule, 2**62, 1.0)
+
+    def _run(self, games: Games, rule: Rule, moves: int, steps: float) -> NDArray[np.float64]:
+        before = games.totals.copy_to_host()
+        args = self._lookup, self._table, games, rule, moves, float(steps)
+        cuda.blocks(self.network.game, learner, len(before), LANES, *args)
+        return np.asarray((games.totals.copy_to_host() - before).sum(axis=0))
+
+    def _start(self, count: int, reach: int, seed: int, left: int = -1) -> Games:
+        game, features = self.network.game, self.network.features
+        facts = np.zeros((count, 4), np.int64)
+        facts[:, LAST], facts[:, BEGUN], facts[:, LEFT] = FRESH, np.arange(count), left
+        return Games(
+            states=cuda.as_device(game.states(count)),
+            past=cuda.zeros((count, game.seats, reach, features), np.uint32),
+            slopes=cuda.zeros((count, game.seats, reach), np.float64),
+            length=cuda.zeros((count, game.seats), np.int64),
+            spoilt=cuda.zeros((count, game.seats), np.int64),
+            earlier=cuda.zeros((count, game.seats), np.float64),
+            facts=cuda.as_device(facts),
+            rng=cuda.as_device(streams(seed, count)),
+            totals=cuda.zeros((count, game.seats + 4), np.float64),
+        )
+
+
+def by_feature(layout: Layout) -> Lookup:
+    """A layout as a GPU reads it."""
+    views, _, values = layout.codes.shape
+    features = len(layout.first)
+    lists: list[list[list[Any]]] = [[[] for _ in range(features)] for _ in range(views)]
+    for view in range(views):
+        cells = np.repeat(np.arange(len(layout.begins[view]) - 1), np.diff(layout.begins[view]))
+        for e, (cell, feature) in enumerate(zip(cells, layout.features[view], strict=True)):
+            lists[view][feature].append((cell, layout.codes[view, e]))
+    longest = max(len(found) for view in lists for found in view)
+    cells = np.zeros((views, longest, features), np.int32)
+    codes = np.zeros((views, longest, values, features), np.int32)
+    for view, row in enumerate(lists):
+        for feature, found in enumerate(row):
+            for e, (cell, code) in enumerate(found):
+                cells[view, e, feature], codes[view, e, :, feature] = cell, code
+    return Lookup(
+        first=layout.first,
+        cells=cells.reshape(-1),
+        codes=codes.reshape(-1),
+        entries=longest,
+        values=values,
+        views=layout.views,
+        networks=layout.networks,
+        stages=layout.stages,
+        stage_size=layout.stage_size,
+    )

@@ -1,0 +1,320 @@
+"""Self-play that learns on a GPU: what `kernels.episodes` does, with the 32 threads of a warp for each game.
+
+All threads of a warp follow its game. They try its moves side by side, one each; then they share out the features, and
+each looks up and changes the weights of its own.
+
+Thousands of games learn at the same moment. Where many of them change the same weight at once, each is right to change
+it but all together would go much too far: the steps of a weight are divided by the number of games that visit it at a
+time, if that is more than one. Weights of rare positions learn as on a CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from meijin.core import cuda as device
+from meijin.core.compile import Function
+from meijin.core.game import CHANCE, OVER, Game
+from meijin.core.kernels import copy, picker
+from meijin.core.rng import below, uniform
+from meijin.learning.td.room import EXP, NONE, scale
+from meijin.learning.td.weigh import make_look, make_place, squash
+
+LANES = 32  # threads of a warp
+WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
+LAST, PLIES, BEGUN, LEFT = range(4)  # of `Games.facts`
+KEPT = 0.25  # the share of the visits that still count after they have faded
+FRESH = -2  # as the last seat that moved: the game has not begun
+
+cuda: Any = None  # numba.cuda, once a kernel is made; kernels name it so for the simulator's sake
+
+
+class Games(NamedTuple):
+    """The games in flight, each with what a `Room` has."""
+
+    states: Any  # records [game]
+    past: Any  # uint32 [game, seat, reach, feature]: the weights of positions that an error reaches
+    slopes: Any  # float64 [game, seat, reach]
+    length: Any  # int64 [game, seat]
+    spoilt: Any  # int64 [game, seat]
+    earlier: Any  # float64 [game, seat]
+    facts: Any  # int64 [game, 4]: the last seat that moved, moves made, first moves, games left to play (-1: no end)
+    rng: Any  # uint64 [game, 1]
+    totals: Any  # float64 [game, seat + 4]: scores, squared errors, errors, games that ended, moves
+
+
+class Lookup(NamedTuple):
+    """A `Layout` by feature instead of by cell. All features have as many entries as the longest; the rest add 0."""
+
+    first: Any  # int32 [feature]
+    cells: Any  # int32 [view * entry * feature]: the cell of an entry
+    codes: Any  # int32 [view * entry * value * feature]: what its value adds to the index
+    entries: int
+    values: int
+    views: Any
+    networks: Any
+    stages: Any
+    stage_size: int
+
+
+def learner(game: Game) -> Function:
+    """Block g plays game g for so many moves, or until none is left to play, and learns from it.
+
+    `table` is float32 [weight, 4]. `steps`: the moves each game has made since visits are counted.
+    """
+    global cuda  # noqa: PLW0603
+    cuda = device.module()
+    begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
+    pick, place = picker(game), make_place(game)
+    (middle, half), bounded, seats, cells = scale(game), game.bounded, game.seats, len(game.board.cells)
+    record, most_moves, most_odds = device.sizes(game)
+    width = min(LANES, -(-most_moves // 4) * 4)  # moves that are tried side by side
+    columns = LANES + 1
+
+    def index(lookup: Any, view: int, seen: Any, j: int, f: int) -> Any:
+        """What feature f adds to where the tables of a seat begin, if the cells are those of row j."""
+        features = lookup.first.shape[0]
+        found = np.int64(lookup.first[f])
+        for entry in range(view * lookup.entries, (view + 1) * lookup.entries):
+            value = seen[j, lookup.cells[np.uint64(entry * features + f)]]
+            found += lookup.codes[np.uint64((entry * lookup.values + value) * features + f)]
+        return np.uint64(found)
+
+    def look_up(lookup: Any, table: Any, view: int, seen: Any, at: Any, parts: Any, count: int, lane: int) -> None:
+        """This thread's part of the values of some positions. Those of four arrive together."""
+        for j in range(0, count, 4):
+            x0 = x1 = x2 = x3 = 0.0
+            for f in range(lane, lookup.first.shape[0], LANES):
+                i0 = at[j] + index(lookup, view, seen, j, f)
+                i1 = at[j + 1] + index(lookup, view, seen, j + 1, f)
+                i2 = at[j + 2] + index(lookup, view, seen, j + 2, f)
+                i3 = at[j + 3] + index(lookup, view, seen, j + 3, f)
+                x0 += table[i0, WEIGHT]
+                x1 += table[i1, WEIGHT]
+                x2 += table[i2, WEIGHT]
+                x3 += table[i3, WEIGHT]
+            parts[j, lane], parts[j + 1, lane], parts[j + 2, lane], parts[j + 3, lane] = x0, x1, x2, x3
+
+    def total(parts: Any, j: int) -> Any:
+        x = 0.0
+        for i in range(LANES):
+            x += parts[j, i]
+        return x
+
+    def adjust(table: Any, rule: Any, past: Any, lane: int, change: float, visit: bool, steps: float) -> None:
+        """Change each of some weights."""
+        for f in range(lane, past.shape[0], LANES):
+            i = np.uint64(past[f])
+            rate = 1.0
+            if rule.coherence != NONE:
+                if table[i, ABSOLUTE] > 0.0:
+                    rate = abs(table[i, SIGNED]) / table[i, ABSOLUTE]
+                    if rule.coherence == EXP:
+                        rate = math.exp(rule.beta * (rate - 1.0))
+                cuda.atomic.add(table, (i, SIGNED), np.float32(change))
+                cuda.atomic.add(table, (i, ABSOLUTE), np.float32(abs(change)))
+            if visit:
+                cuda.atomic.add(table, (i, VISITS), np.float32(1.0))
+            at_once = max(1.0, table[i, VISITS] / steps)
+            cuda.atomic.add(table, (i, WEIGHT), np.float32(rule.alpha * rate * change / at_once))
+
+    def adapt(
+        table: Any, rule: Any, past: Any, slopes: Any, length: int, parts: Any, lane: int, target: float, steps: float
+    ) -> Any:
+        """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error."""
+        reach = past.shape[0]
+        slot = (length - 1) % reach
+        x = 0.0
+        for f in range(lane, past.shape[1], LANES):
+            x += table[np.uint64(past[slot, f]), WEIGHT]
+        parts[0, lane] = x
+        cuda.syncthreads()
+        value = total(parts, 0)
+        if rule.squashes:
+            value = squash(value)
+            slopes[slot] = 1.0 - value * value
+        found = error = target - value
+        for back in range(min(length, reach)):
+            slot = (length - 1 - back) % reach
+            adjust(table, rule, past[slot], lane, error * slopes[slot], back == 0, steps)
+            error *= rule.trace * rule.gamma
+        cuda.syncthreads()
+        return found
+
+    def kernel(lookup: Any, table: Any, games: Any, rule: Any, moves_each: int, steps: float) -> None:
+        g, lane = cuda.blockIdx.x, cuda.threadIdx.x
+        seen = cuda.shared.array((width, cells), np.int16)
+        at = cuda.shared.array(width, np.uint64)
+        so_far = cuda.shared.array(width, np.float64)
+        ended = cuda.shared.array(width, np.int32)
+        parts = cuda.shared.array((width, columns), np.float64)  # the last column: the value
+        own, after = cuda.local.array(1, record), cuda.local.array(1, record)
+        moves, probs = cuda.local.array(most_moves, np.int32), cuda.local.array(most_odds, np.float64)
+        scores, sums = cuda.local.array(seats, np.float64), cuda.local.array(seats, np.float64)
+        length, spoilt = cuda.local.array(seats, np.int64), cuda.local.array(seats, np.int64)
+        earlier = cuda.local.array(seats, np.float64)
+        rng = cuda.local.array(1, np.uint64)
+        copy(own, games.states[g : g + 1])
+        s, then = own[0], after[0]
+        rng[0] = games.rng[g, 0]
+        for k in range(seats):
+            length[k], spoilt[k], earlier[k] = games.length[g, k], games.spoilt[g, k], games.earlier[g, k]
+            sums[k] = 0.0
+        last, plies, begun, left = (
+            games.facts[g, LAST],
+            games.facts[g, PLIES],
+            games.facts[g, BEGUN],
+            games.facts[g, LEFT],
+        )
+        squares, errors, done, made = 0.0, 0.0, 0, 0
+        for j in range(lane, width, LANES):
+            at[j] = 0
+            for c in range(cells):
+                seen[j, c] = 0
+        cuda.syncthreads()
+        features, reach = lookup.first.shape[0], games.past.shape[2]
+        while made < moves_each and (last != FRESH or left != 0):
+            if last == FRESH:
+                begin(s)
+                t = turn(s)
+                if rule.random_plies > 0:
+                    for _ in range(below(rng, rule.random_plies + 1)):
+                        if t != OVER:
+                            play(s, pick(s, t, rng, moves, probs))
+                            t = turn(s)
+                if rule.first_moves:
+                    while t == CHANCE:
+                        play(s, pick(s, t, rng, moves, probs))
+                        t = turn(s)
+                    if t != OVER:
+                        n = legal(s, moves)
+                        play(s, moves[begun % n])
+                        begun += 1
+                for k in range(seats):
+                    length[k], spoilt[k], earlier[k] = 0, 0, 0.0
+                last, plies = -1, 0
+            t = turn(s)
+            while t == CHANCE:
+                play(s, pick(s, t, rng, moves, probs))
+                t = turn(s)
+            if t == OVER or plies >= rule.cap:
+                if t == OVER:
+                    score(s, scores)
+                    for k in range(seats):
+                        sums[k] += scores[k]
+                        fits = rule.learn_random or spoilt[k] == 0
+                        if rule.learns and length[k] > 0 and fits and (rule.final or k == last):
+                            gained = (scores[k] - middle) / half - earlier[k]
+                            past, slopes = games.past[g, k], games.slopes[g, k]
+                            error = adapt(table, rule, past, slopes, length[k], parts, lane, gained, steps + made)
+                            squares += error * error
+                            errors += 1.0
+                done += 1
+                left -= 1 if left > 0 else 0
+                last = FRESH
+                continue
+            n = legal(s, moves)
+            first, end = 0, n
+            random = rule.learns != 0 and rule.epsilon > 0.0 and uniform(rng) < rule.epsilon
+            if random:
+                first = below(rng, n)
+                end = first + 1
+            # ---- choose ----
+            best, chosen, ties, gained, over = 0.0, first, 0, 0.0, 0
+            for base in range(first, end, width):
+                count = min(width, end - base)
+                if lane < count:
+                    copy(after, own)
+                    play(then, moves[base + lane])
+                    ended[lane] = 1 if turn(then) == OVER else 0
+                    so_far[lane] = 0.0
+                    if ended[lane] or not bounded:
+                        score(then, scores)
+                        so_far[lane] = (scores[t] - middle) / half
+                    if not ended[lane]:
+                        look(then, seen[lane])
+                        at[lane] = place(lookup, t, seen[lane])
+                cuda.syncthreads()
+                look_up(lookup, table, lookup.views[t], seen, at, parts, count, lane)
+                cuda.syncthreads()
+                if lane < count:
+                    value = so_far[lane]
+                    if not ended[lane]:
+                        x = total(parts, lane)
+                        value = rule.gamma * (squash(x) if rule.squashes else x) + (0.0 if bounded else value)
+                    parts[lane, LANES] = value
+                cuda.syncthreads()
+                for j in range(count):
+                    value = parts[j, LANES]
+                    better = ties == 0 or value > best
+                    if better:
+                        ties = 0
+                    if better or value == best:
+                        ties += 1
+                        if better or below(rng, ties) == 0:
+                            chosen, gained, over = base + j, so_far[j], ended[j]
+                        best = value
+                cuda.syncthreads()
+            # ---- learn ----
+            if rule.learns:
+                if not rule.learn_random and (random or spoilt[t] != 0):
+                    length[t] = 0
+                elif length[t] > 0:
+                    past, slopes, target = games.past[g, t], games.slopes[g, t], best - earlier[t]
+                    error = adapt(table, rule, past, slopes, length[t], parts, lane, target, steps + made)
+                    squares += error * error
+                    errors += 1.0
+                if random:
+                    for k in range(seats):
+                        spoilt[k] = 1
+                spoilt[t] = 0
+            play(s, moves[chosen])
+            if rule.learns:
+                if over:
+                    length[t] = 0  # this position needs no estimate
+                else:
+                    if lane == 0:
+                        look(s, seen[0])
+                        at[0] = place(lookup, t, seen[0])
+                    cuda.syncthreads()
+                    slot = length[t] % reach
+                    for f in range(lane, features, LANES):
+                        games.past[g, t, slot, f] = at[0] + index(lookup, lookup.views[t], seen, 0, f)
+                    games.slopes[g, t, slot] = 1.0
+                    length[t] += 1
+                    earlier[t] = 0.0 if bounded else gained
+                    cuda.syncthreads()
+            last = t
+            plies += 1
+            made += 1
+        if lane == 0:
+            copy(games.states[g : g + 1], own)
+            games.rng[g, 0] = rng[0]
+            for k in range(seats):
+                games.length[g, k], games.spoilt[g, k], games.earlier[g, k] = length[k], spoilt[k], earlier[k]
+                games.totals[g, k] += sums[k]
+            games.facts[g, LAST], games.facts[g, PLIES], games.facts[g, BEGUN], games.facts[g, LEFT] = (
+                last,
+                plies,
+                begun,
+                left,
+            )
+            games.totals[g, seats] += squares
+            games.totals[g, seats + 1] += errors
+            games.totals[g, seats + 2] += done
+            games.totals[g, seats + 3] += made
+
+    return kernel
+
+
+def fading(game: Game) -> Function:
+    """Have the visits of every weight count less from now on."""
+
+    def kernel(table: Any) -> None:
+        for i in range(cuda.grid(1), table.shape[0], cuda.gridsize(1)):
+            table[i, VISITS] *= np.float32(KEPT)
+
+    return kernel
