@@ -166,19 +166,23 @@ def twenty48(
 
     # ---- playing ----
 
-    def pull(s: Any, to: int, step: int, lines: int) -> None:
-        """Slide the words towards word `to`; the others follow at distance `step`. All bytes move at once."""
+    def pull(s: Any, lines: int) -> None:
+        """Slide the words towards the first one. All bytes move at once."""
         for i in range(lines - 1):
-            x = s.rows[to + i * step]
+            x = s.rows[i]
             open_ = HIGH  # nothing has met the tile in x yet
             for j in range(i + 1, lines):
-                y = s.rows[to + j * step]
+                y = s.rows[j]
                 some, busy = filled(y), filled(x)
                 take = whole(some & open_ & ~(busy & filled(x ^ y)))  # x is empty, or equal
-                s.rows[to + j * step] = y & ~take
+                s.rows[j] = y & ~take
                 x = (x | (y & take)) + (take & whole(busy) & ONES)
                 open_ &= ~(some & busy)
-            s.rows[to + i * step] = x
+            s.rows[i] = x
+
+    def reverse(s: Any, lines: int) -> None:
+        for r in range(lines // 2):
+            s.rows[r], s.rows[lines - 1 - r] = s.rows[lines - 1 - r], s.rows[r]
 
     def transpose(s: Any) -> None:
         for r in range(side):
@@ -193,17 +197,18 @@ def twenty48(
             cell, four = move >> 1, move & 1
             s.rows[cell // width] |= np.uint64(1 + four) << np.uint64(8 * (cell % width))
             s.fours += four
-        elif move == UP:
-            pull(s, 0, 1, height)
-        elif move == DOWN:
-            pull(s, height - 1, -1, height)
-        else:
-            transpose(s)
-            if move == LEFT:
-                pull(s, 0, 1, width)
-            else:
-                pull(s, width - 1, -1, width)
-            transpose(s)
+        else:  # one piece of code slides all ways: threads of a GPU that go different ways wait for each other
+            upright = move in (UP, DOWN)
+            lines = height if upright else width
+            if not upright:
+                transpose(s)
+            if move in (DOWN, RIGHT):
+                reverse(s, lines)
+            pull(s, lines)
+            if move in (DOWN, RIGHT):
+                reverse(s, lines)
+            if not upright:
+                transpose(s)
         s.ply += 1
 
     def sample(s: Any, rng: Any) -> int:

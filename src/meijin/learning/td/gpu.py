@@ -10,11 +10,25 @@ from numpy.typing import NDArray
 from meijin.core import cuda
 from meijin.core.errors import BadParameter
 from meijin.core.rng import streams
-from meijin.learning.td.gpu_kernel import BEGUN, FRESH, KEPT, LANES, LAST, LEFT, VISITS, Games, Lookup, fading, learner
+from meijin.learning.td.gpu_kernel import (
+    BEGUN,
+    FRESH,
+    KEPT,
+    LANES,
+    LAST,
+    LEFT,
+    VISITS,
+    Games,
+    Lookup,
+    fading,
+    learner,
+)
 from meijin.learning.td.network import Network
 from meijin.learning.td.room import Rule
 from meijin.learning.td.tuples import Layout
 
+GROWTH = 100_000  # moves made after which one more game begins: many at once learn well only what they roughly know
+FIRST = 256  # games that begin at once
 MEMORY = 2048  # moves of each game after which visits fade: their number stays exact in single precision
 
 
@@ -32,6 +46,7 @@ class GpuNetwork:
             *(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in by_feature(network.layout))
         )
         self._table = cuda.zeros((len(network.table), VISITS + 1), np.float32)
+        self._made = 0.0  # moves
         self._since, self._counted = 0, 0.0  # moves of each game since visits faded, and those before, faded
         self.send()
         self._games = self._start(at_once, reach, seed)
@@ -49,7 +64,9 @@ class GpuNetwork:
     def play(self, rule: Rule, moves: int) -> NDArray[np.float64]:
         """Have each game make at most so many moves, and learn; returns the sums of what `Games.totals` gained."""
         moves = min(moves, MEMORY - self._since)
-        found = self._run(self._games, rule, moves, self._counted + self._since)
+        active = min(self.at_once, FIRST + int(self._made / GROWTH))
+        found = self._run(self._games, active, rule, moves, self._counted + self._since)
+        self._made += found[-1]
         self._since += moves
         if self._since == MEMORY:
             cuda.blocks(self.network.game, fading, 4096, 256, self._table)
@@ -58,12 +75,13 @@ class GpuNetwork:
 
     def measure(self, rule: Rule, games: int, seed: int) -> NDArray[np.float64]:
         """Play so many games without learning."""
-        return self._run(self._start(games, 1, seed, left=1), rule, 2**62, 1.0)
+        return self._run(self._start(games, 1, seed, left=1), games, rule, 2**62, 1.0)
 
-    def _run(self, games: Games, rule: Rule, moves: int, steps: float) -> NDArray[np.float64]:
+    def _run(self, games: Games, count: int, rule: Rule, moves: int, steps: float) -> NDArray[np.float64]:
+        """Have the first games go on."""
         before = games.totals.copy_to_host()
-        args = self._lookup, self._table, games, rule, moves, float(steps)
-        cuda.blocks(self.network.game, learner, len(before), LANES, *args)
+        args = self._lookup, self._table, games, rule, moves, np.float32(steps)
+        cuda.blocks(self.network.game, learner, count, LANES, *args)
         return np.asarray((games.totals.copy_to_host() - before).sum(axis=0))
 
     def _start(self, count: int, reach: int, seed: int, left: int = -1) -> Games:

@@ -61,7 +61,7 @@ class Lookup(NamedTuple):
 
 
 def learner(game: Game) -> Function:
-    """Block g plays game g for so many moves, or until none is left to play, and learns from it.
+    """Block g, of one warp, plays game g for so many moves, or until none is left to play, and learns from it.
 
     `table` is float32 [weight, 4]. `steps`: the moves each game has made since visits are counted.
     """
@@ -71,7 +71,7 @@ def learner(game: Game) -> Function:
     pick, place = picker(game), make_place(game)
     (middle, half), bounded, seats, cells = scale(game), game.bounded, game.seats, len(game.board.cells)
     record, most_moves, most_odds = device.sizes(game)
-    width = min(LANES, -(-most_moves // 4) * 4)  # moves that are tried side by side
+    width = min(LANES, -(-min(most_moves, game.num_moves) // 4) * 4)  # moves that are tried side by side
     columns = LANES + 1
 
     def index(lookup: Any, view: int, seen: Any, j: int, f: int) -> Any:
@@ -85,7 +85,7 @@ def learner(game: Game) -> Function:
 
     def look_up(lookup: Any, table: Any, view: int, seen: Any, at: Any, parts: Any, count: int, lane: int) -> None:
         """This thread's part of the values of some positions. Those of four arrive together."""
-        for j in range(0, count, 4):
+        for j in range(0, count, 4):  # rows beyond the last are of earlier positions
             x0 = x1 = x2 = x3 = 0.0
             for f in range(lane, lookup.first.shape[0], LANES):
                 i0 = at[j] + index(lookup, view, seen, j, f)
@@ -108,21 +108,29 @@ def learner(game: Game) -> Function:
         """Change each of some weights."""
         for f in range(lane, past.shape[0], LANES):
             i = np.uint64(past[f])
-            rate = 1.0
+            rate = np.float32(1.0)
             if rule.coherence != NONE:
                 if table[i, ABSOLUTE] > 0.0:
                     rate = abs(table[i, SIGNED]) / table[i, ABSOLUTE]
                     if rule.coherence == EXP:
-                        rate = math.exp(rule.beta * (rate - 1.0))
+                        rate = np.float32(math.exp(rule.beta * (rate - 1.0)))
                 cuda.atomic.add(table, (i, SIGNED), np.float32(change))
                 cuda.atomic.add(table, (i, ABSOLUTE), np.float32(abs(change)))
             if visit:
                 cuda.atomic.add(table, (i, VISITS), np.float32(1.0))
-            at_once = max(1.0, table[i, VISITS] / steps)
+            at_once = max(np.float32(1.0), table[i, VISITS] / steps)
             cuda.atomic.add(table, (i, WEIGHT), np.float32(rule.alpha * rate * change / at_once))
 
     def adapt(
-        table: Any, rule: Any, past: Any, slopes: Any, length: int, parts: Any, lane: int, target: float, steps: float
+        table: Any,
+        rule: Any,
+        past: Any,
+        slopes: Any,
+        length: int,
+        parts: Any,
+        lane: int,
+        target: float,
+        steps: float,
     ) -> Any:
         """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error."""
         reach = past.shape[0]
@@ -209,7 +217,9 @@ def learner(game: Game) -> Function:
                         if rule.learns and length[k] > 0 and fits and (rule.final or k == last):
                             gained = (scores[k] - middle) / half - earlier[k]
                             past, slopes = games.past[g, k], games.slopes[g, k]
-                            error = adapt(table, rule, past, slopes, length[k], parts, lane, gained, steps + made)
+                            error = adapt(
+                                table, rule, past, slopes, length[k], parts, lane, gained, steps + np.float32(made)
+                            )
                             squares += error * error
                             errors += 1.0
                 done += 1
@@ -223,7 +233,7 @@ def learner(game: Game) -> Function:
                 first = below(rng, n)
                 end = first + 1
             # ---- choose ----
-            best, chosen, ties, gained, over = 0.0, first, 0, 0.0, 0
+            best, chosen, ties, gained, over, base = 0.0, first, 0, 0.0, 0, first
             for base in range(first, end, width):
                 count = min(width, end - base)
                 if lane < count:
@@ -264,29 +274,37 @@ def learner(game: Game) -> Function:
                     length[t] = 0
                 elif length[t] > 0:
                     past, slopes, target = games.past[g, t], games.slopes[g, t], best - earlier[t]
-                    error = adapt(table, rule, past, slopes, length[t], parts, lane, target, steps + made)
+                    error = adapt(table, rule, past, slopes, length[t], parts, lane, target, steps + np.float32(made))
                     squares += error * error
                     errors += 1.0
                 if random:
                     for k in range(seats):
                         spoilt[k] = 1
                 spoilt[t] = 0
-            play(s, moves[chosen])
+            row = chosen - base  # the move was tried there, if it was one of the last
+            if row < 0:
+                row = 0
+                if lane == 0:
+                    copy(after, own)
+                    play(then, moves[chosen])
+                    if not over:
+                        look(then, seen[0])
+                        at[0] = place(lookup, t, seen[0])
+            if lane == row:
+                copy(games.states[g : g + 1], after)
+            cuda.syncthreads()
+            copy(own, games.states[g : g + 1])
             if rule.learns:
                 if over:
                     length[t] = 0  # this position needs no estimate
                 else:
-                    if lane == 0:
-                        look(s, seen[0])
-                        at[0] = place(lookup, t, seen[0])
-                    cuda.syncthreads()
                     slot = length[t] % reach
                     for f in range(lane, features, LANES):
-                        games.past[g, t, slot, f] = at[0] + index(lookup, lookup.views[t], seen, 0, f)
+                        games.past[g, t, slot, f] = at[row] + index(lookup, lookup.views[t], seen, row, f)
                     games.slopes[g, t, slot] = 1.0
                     length[t] += 1
                     earlier[t] = 0.0 if bounded else gained
-                    cuda.syncthreads()
+            cuda.syncthreads()
             last = t
             plies += 1
             made += 1
