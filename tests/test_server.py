@@ -38,7 +38,11 @@ def test_a_page_learns_what_there_is(server: Server) -> None:
     assert {"connect_four", "go", "2048"} <= set(games) and games["2048"]["chance"]
     described = server.get("description", game="othello(size=6)")
     assert described["id"] == "othello(size=6)" and len(described["board"]["cells"]) == 36
+    assert games["connect_four"]["levels"]
     agents = {agent["name"]: agent for agent in server.get("agents", game="connect_four")}
+    assert agents["champion"]["levels"] and not agents["mcts"]["levels"]
+    solved = {agent["name"]: agent for agent in server.get("agents", game="cube(size=3)")}["champion"]
+    assert solved["unfit"] is None and not solved["levels"]  # it plays by its solver alone
     assert agents["mcts"]["unfit"] is None and "human" not in agents
     assert "heuristic" in agents["heuristic"]["unfit"]
     kinds = {each["name"]: each["kind"] for each in agents["mcts"]["parameters"]}

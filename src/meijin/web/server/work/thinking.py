@@ -18,6 +18,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.expression import parse
 from meijin.core.game import Game
 from meijin.core.state import State
+from meijin.learning.files import champion
 from meijin.web.server.work import permits
 from meijin.web.server.work.rules import advance, game_of, lines, numbers
 from meijin.web.server.work.sight import sight
@@ -102,7 +103,8 @@ class Thinking:
     def warm(self, ask: Ask) -> None:
         """Compile what the first agent of the first game will need."""
         game = game_of(ask.args["game"])
-        with build(parse("mcts(simulations=1)"), game) as agent:
+        first = "champion(level=1)" if champion(game) is not None else "mcts(simulations=1)"
+        with build(parse(first), game) as agent:
             agent.analyse(State(game))
 
     def close(self, ask: Ask) -> None:
