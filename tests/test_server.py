@@ -129,6 +129,20 @@ def test_an_agent_answers_and_can_be_taken_back(server: Server) -> None:
     assert server.refusal(f"tables/{id_}/redo", ply=2) == "illegal"
 
 
+def test_a_beginner_does_not_play_what_it_thinks_best(server: Server) -> None:
+    beginner = {"kind": "agent", "agent": "champion(level=1)"}
+    begun = set()
+    with server.socket() as talk:
+        for seed in range(4):
+            id_ = table(server, seats=[beginner, PERSON], seed=seed)["id"]
+            talk.say("join", table=id_)
+            made = talk.until(
+                lambda m, id_=id_: m["type"] == "table" and m["table"]["id"] == id_ and m["table"]["moves"]
+            )
+            begun.add(made["table"]["moves"][0])
+    assert len(begun) > 1
+
+
 def test_people_see_what_an_agent_thinks_of_its_move(server: Server) -> None:
     agent = {"kind": "agent", "agent": "mcts(seconds=0.6)"}
     id_ = table(server, "connect_four", seats=[PERSON, agent])["id"]

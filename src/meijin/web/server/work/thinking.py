@@ -80,6 +80,7 @@ class Thinking:
                 ask.part(_encoded(analysis, final=False))
         if analysis is None:
             raise MeijinError(f"{agent.name} has nothing to say of this position")
+        analysis = agent.chosen(state, analysis)
         return int(analysis.best), analysis
 
     def watch(self, ask: Ask) -> None:
