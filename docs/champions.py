@@ -31,6 +31,10 @@ level searches with fewer simulations and draws its move by chance among those t
 the lower it is; of an n-tuple network, more of the moves are random. How much of this a level takes differs from game
 to game: it has been calibrated by matches (`python experiments/zero/levels.py GAME`).
 
+`meijin play othello --level 3` plays against a level in the terminal. The web app and published pages offer the levels
+wherever an opponent is chosen, with plain words: 1 is called beginner, 2 and 3 easy, 4 to 6 medium, 7 to 9 hard. They
+begin with level 3, and then with the one that was chosen last.
+
 The aim is that each level makes 60 to 65 % of the points against the one below. Where nine steps of that size do not
 lead down to a beginner, level 1 lies a third of the way, in Elo, from random moves to full strength, and the steps are
 even but larger: the calibration expects 66 % in Yavalath, 67 % in gomoku, 70 % in minishogi and Othello, 73 % in

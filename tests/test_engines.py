@@ -106,6 +106,12 @@ def test_gtp_keeps_the_form_of_its_answers() -> None:
     assert talk("undo", "undo", "undo") == ["=", "=", "? cannot undo"]
 
 
+def test_an_engine_below_full_strength_does_not_always_play_the_best() -> None:
+    talk = Talk("tic_tac_toe", "ugi", "champion(level=1, seed=1)")
+    begun = {talk("position startpos", "go")[-1] for _ in range(12)}
+    assert len(begun) > 1 and all(said.startswith("bestmove ") for said in begun)
+
+
 def test_gtp_sets_boards_up_out_of_turn() -> None:
     talk = Talk("go(size=5)", "gtp")
     talk("play b A1", "play b C3", "play w B1", "play w A2")

@@ -38,7 +38,11 @@ def test_a_page_learns_what_there_is(server: Server) -> None:
     assert {"connect_four", "go", "2048"} <= set(games) and games["2048"]["chance"]
     described = server.get("description", game="othello(size=6)")
     assert described["id"] == "othello(size=6)" and len(described["board"]["cells"]) == 36
+    assert games["connect_four"]["levels"]
     agents = {agent["name"]: agent for agent in server.get("agents", game="connect_four")}
+    assert agents["champion"]["levels"] and not agents["mcts"]["levels"]
+    solved = {agent["name"]: agent for agent in server.get("agents", game="cube(size=3)")}["champion"]
+    assert solved["unfit"] is None and not solved["levels"]  # it plays by its solver alone
     assert agents["mcts"]["unfit"] is None and "human" not in agents
     assert "heuristic" in agents["heuristic"]["unfit"]
     kinds = {each["name"]: each["kind"] for each in agents["mcts"]["parameters"]}
@@ -123,6 +127,20 @@ def test_an_agent_answers_and_can_be_taken_back(server: Server) -> None:
         again = talk.until(lambda m: m["type"] == "table" and len(m["table"]["moves"]) == 2)["table"]
         assert again["moves"] == after["moves"] and again["redo"] == []
     assert server.refusal(f"tables/{id_}/redo", ply=2) == "illegal"
+
+
+def test_a_beginner_does_not_play_what_it_thinks_best(server: Server) -> None:
+    beginner = {"kind": "agent", "agent": "champion(level=1)"}
+    begun = set()
+    with server.socket() as talk:
+        for seed in range(4):
+            id_ = table(server, seats=[beginner, PERSON], seed=seed)["id"]
+            talk.say("join", table=id_)
+            made = talk.until(
+                lambda m, id_=id_: m["type"] == "table" and m["table"]["id"] == id_ and m["table"]["moves"]
+            )
+            begun.add(made["table"]["moves"][0])
+    assert len(begun) > 1
 
 
 def test_people_see_what_an_agent_thinks_of_its_move(server: Server) -> None:

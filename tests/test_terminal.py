@@ -141,6 +141,23 @@ def test_bad_seats() -> None:
         assert result.exit_code == 2 and message in result.stderr, message
 
 
+def test_levels() -> None:
+    assert "champion(level=3)" in typed(SMALL, "b2", options=("--level", "3", "--seed", "1"))
+    assert "champion(level=1)" in good("play", SMALL, "--level", "1", "--seat", "0=random", "--seed", "1")
+    seats = ("--seat", "0=champion(level=1)", "--seat", "1=human", "--seed")
+    begun = [good("play", SMALL, *seats, str(seed), input="quit\n") for seed in range(4)]
+    assert len({text.split("X plays ")[1][:2] for text in begun}) > 1  # a beginner's moves are random here
+    for options, message in (
+        ("--level 11", "--level=11: choose from 1 to 10"),
+        ("--level 3 --simulations 9", "leave out --seconds and --simulations"),
+        ("--level 3 --seat 1=random", "nobody is left to play at that level"),
+        ("--level 3 --resume", "leave out --seat, --level"),
+    ):
+        result = run("play", SMALL, *options.split())
+        assert result.exit_code == 2 and message in result.stderr, message
+    assert "has no champion yet" in run("play", "othello(size=6)", "--level", "3").stderr
+
+
 # ---- scores, endings, resignations ----
 
 

@@ -128,14 +128,21 @@ def test_every_agent_plays_to_the_end(files: Bundle, tmp_path: Path) -> None:
 def test_the_levels_of_a_champion_in_the_page(tmp_path: Path) -> None:
     game = make("connect_four")
     scale, at = Champion().scale(game), {"game": "connect_four", "moves": []}
-    found = ask(
-        bundle([game], ["champion(level=9)"], usual=()),
+    (summary,), agents, *found = ask(
+        bundle([game], ["champion(level=9)"], usual=("random",)),
         tmp_path,
-        *(["analyse", at, {"agent": agent}] for agent in ("champion", "champion(level=1)", "champion(level=10)")),
+        ["games"],
+        ["agents", "connect_four"],
+        *(["analyse", at, {"agent": f"champion(level={level})"}] for level in (9, 1, 10)),
+        ["analyse", at, {"agent": "champion"}],  # at full strength here as elsewhere
         *(["analyse", at, {"agent": "champion(level=1)", "act": True}] for _ in range(40)),
     )
-    assert [each["simulations"] for each in found[:3]] == [scale[8][0], scale[0][0], 200]
-    assert len({each["moves"][0]["move"] for each in found[3:]}) > 1  # a beginner does not always choose the best
+    assert summary["levels"] and {agent["example"]: agent["levels"] for agent in agents} == {
+        "champion(level=9)": True,
+        "random": False,
+    }
+    assert [each["simulations"] for each in found[:4]] == [scale[8][0], scale[0][0], 200, 200]
+    assert len({each["moves"][0]["move"] for each in found[4:]}) > 1  # a beginner does not always choose the best
 
 
 def test_questions_that_cannot_be_answered(files: Bundle, tmp_path: Path) -> None:

@@ -384,6 +384,9 @@ def test_a_weaker_champion_decides_by_itself_how_long_to_think() -> None:
     first = [agent.act(State(game)) for _ in range(5)]
     agent.seed(7)
     assert first == [agent.act(State(game)) for _ in range(5)]
+    agent.seed(7)  # those who play by an analysis play the same
+    found = [agent.chosen(State(game), agent.analyse(State(game))) for _ in range(5)]
+    assert first == [each.best for each in found] and all(len(each.moves) == 7 for each in found)
 
 
 def test_levels_rise_from_chance_to_full_strength() -> None:

@@ -30,15 +30,21 @@ def test_a_tournament_from_start_to_its_games(visit: Visit) -> None:
     visitor = visit("#/arena")
     visitor.button("New tournament")
     dialog = visitor.page.get_by_role("dialog")
-    for game in ("Connect Four", "Tic-tac-toe"):  # not the one, but the other
+    third = dialog.get_by_label("Agent 3", exact=True)
+    expect(third.locator("option:checked")).to_have_text("Level 7 · hard")
+    for game in ("Chomp", "Connect Four"):  # levels only where every game has them
         dialog.get_by_role("button", name=game).click()
-    dialog.get_by_label("Agent 3", exact=True).select_option(label="Random · any legal move")
+        expect(third.locator("option:checked")).to_have_text("Medium · looks 600 times")
+    for game in ("Tic-tac-toe", "Chomp"):
+        dialog.get_by_role("button", name=game).click()
+    third.select_option(label="Level 2 · easy")
     dialog.get_by_label("Rounds").fill("1")
     dialog.get_by_label("Name").fill("small")
     dialog.get_by_role("button", name="Start").click()
     visitor.see("h1:has-text('small')")
     visitor.see(".page-head p:has-text('6 of 6 games')")  # told by the server as the games end
     expect(visitor.page.locator(".standings tbody tr")).to_have_count(3)
+    assert all(f"Level {level}" in visitor.read(".standings") for level in (1, 2, 4))
     expect(visitor.page.locator(".crosstable td:not(.none) b")).to_have_count(6)
     assert faults(visitor) == []
     visitor.page.locator(".page-head").get_by_role("link", name="Games").click()

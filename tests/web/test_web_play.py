@@ -25,18 +25,30 @@ def table(server: Server, game: str = "tic_tac_toe", **options: Any) -> dict[str
 def test_from_the_first_page_to_a_game(visit: Visit) -> None:
     visitor = visit("")
     visitor.see(".card .board")
+    visitor.page.get_by_label("Your opponent").select_option(label="Level 1 · beginner")
     visitor.page.get_by_role("link", name="Play Connect Four").first.click()
     visitor.wait_for_ply(0)
     visitor.click('[data-cell="3"]')
     visitor.wait_for_ply(2)  # the agent has answered
     assert "your turn" in visitor.read(".seat.turn")
+    assert "Level 1" in visitor.read(".seats")
+    visitor.click("button.seat >> nth=1")
+    visitor.page.get_by_label("Agent", exact=True).select_option(label="Level 10 · full strength")
+    visitor.page.get_by_role("dialog").get_by_role("button", name="Change").click()
+    visitor.see(".seats:has-text('Level 10')")
+    visitor.page.get_by_role("link", name="Play", exact=True).click()
+    assert "against Level 10" in visitor.read(".resume")
+    expect(visitor.page.get_by_label("Your opponent")).to_have_value("champion")  # it is remembered
 
 
 def test_options_choose_size_and_opponent(visit: Visit) -> None:
     visitor = visit("")
     visitor.page.get_by_role("button", name="Options for Hex").click()
-    visitor.page.locator("dialog input[name=size]").fill("4")
-    visitor.page.locator("dialog .seat-form select").select_option(label="Random · any legal move")
+    opponents = visitor.page.locator("dialog .seat-form select")
+    expect(opponents.locator("option:checked")).to_have_text("Level 3 · easy")
+    visitor.page.locator("dialog input[name=size]").fill("4")  # a size without a champion
+    expect(opponents.locator("option:checked")).to_have_text("Medium · looks 600 times")
+    opponents.select_option(label="Random · any legal move")
     visitor.button("Play")
     visitor.wait_for_ply(0)
     expect(visitor.page.locator(".board [data-cell]")).to_have_count(16)
@@ -127,6 +139,7 @@ def test_take_over_a_seat(server: Server, visit: Visit) -> None:
     visitor = visit()
     visitor.at_table(table(server, seats=[RANDOM, RANDOM], running=False))
     visitor.click("button.seat >> nth=0")
+    expect(visitor.page.get_by_label("Agent", exact=True).first).to_have_value("…")  # not one of the levels
     visitor.page.get_by_role("dialog").get_by_role("button", name="Person").click()
     visitor.button("Take over")
     visitor.page.get_by_role("dialog").wait_for(state="hidden")

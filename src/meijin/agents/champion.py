@@ -129,17 +129,22 @@ class Champion(Solving, ZeroSearch):
     def decide(self, state: State, limit: Limit) -> Move:
         if self.level == FULL or len(state.legal_moves) == 1:
             return super().decide(state, limit)
-        if self._tuples(state.game) is not None:
-            with np.errstate(over="ignore"):
-                if uniform(self._rng) < self.scale(state.game)[self.level - 1]:
-                    return state.legal_moves[int(below(self._rng, len(state.legal_moves)))]
-            return super().decide(state, limit)
         *_, found = self.think(state, limit, math.inf)
-        visits, priors = (np.array([getattr(info, name) for info in found.moves]) for name in ("visits", "prior"))
-        shares = chances(visits, priors, self.scale(state.game)[self.level - 1][1])
+        return self.chosen(state, found).best
+
+    def chosen(self, state: State, analysis: Analysis) -> Analysis:
+        moves = analysis.moves
+        if self.level == FULL or len(moves) == 1:
+            return analysis
+        scale = self.scale(state.game)[self.level - 1]
         with np.errstate(over="ignore"):
-            pick = int(choose(self._rng, shares, len(shares)))
-        return found.moves[pick].move
+            if self._tuples(state.game) is not None:
+                pick = int(below(self._rng, len(moves))) if uniform(self._rng) < scale else 0
+            else:
+                visits, priors = (np.array([getattr(info, name) for info in moves]) for name in ("visits", "prior"))
+                shares = chances(visits, priors, scale[1])
+                pick = int(choose(self._rng, shares, len(shares)))
+        return replace(analysis, moves=(moves[pick], *moves[:pick], *moves[pick + 1 :]))
 
     def unfit(self, game: Game) -> str | None:
         if files.champion(game) is not None or self._alone(game):

@@ -246,7 +246,7 @@ class _LiveGame:
         def answer() -> tuple[Any, Analysis | None]:
             if not wants:
                 return agent.act(state, limit), None
-            analysis = agent.analyse(state, limit)
+            analysis = agent.chosen(state, agent.analyse(state, limit))
             return analysis.best, analysis
 
         (said, analysis), seconds = self._ask(seat, allowed, answer)

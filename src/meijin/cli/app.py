@@ -77,6 +77,12 @@ def play(
             "mcts(seconds=1) if it has none.",
         ),
     ] = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level", metavar="N", help="Play against the champion at this level, 1 (beginner) to 10 (full strength)."
+        ),
+    ] = None,
     moves: Moves = "",
     seconds: Seconds = None,
     simulations: Simulations = None,
@@ -89,7 +95,7 @@ def play(
     """Play a game in the terminal against agents or other people, or watch agents play."""
     from meijin.cli import play as command
 
-    command.play(game, seat or [], moves, seconds, simulations, seed, load or [], resume)
+    command.play(game, seat or [], level, moves, seconds, simulations, seed, load or [], resume)
 
 
 @app.command(rich_help_panel=PLAY)

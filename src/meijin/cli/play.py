@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from meijin.agents.catalogue import build
+from meijin.agents.champion import FULL
 from meijin.cli import saved
 from meijin.cli.advisor import strongest
 from meijin.cli.common import position, prepare
@@ -17,12 +18,14 @@ from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import parse
 from meijin.core.game import Game
+from meijin.core.options import between
 from meijin.core.state import State
 
 
 def play(
     name: str | None,
     seats: Sequence[str],
+    level: int | None,
     moves: str,
     seconds: float | None,
     simulations: int | None,
@@ -31,17 +34,24 @@ def play(
     resume: bool,
 ) -> None:
     if resume:
-        if seats or moves or seed is not None:
-            raise BadParameter("--resume continues a game as it was; leave out --seat, --moves and --seed")
+        if seats or level is not None or moves or seed is not None:
+            raise BadParameter("--resume continues a game as it was; leave out --seat, --level, --moves and --seed")
         session = _resumed(name, load)
     elif name is None:
         raise BadParameter("name a game, as in 'meijin play connect_four'; 'meijin games' lists them")
     else:
+        if level is not None:
+            between("--level", level, 1, FULL)
+            if level < FULL and (seconds is not None or simulations is not None):
+                raise BadParameter(
+                    f"--level={level}: a level below {FULL} decides by itself how long to think; leave out --seconds "
+                    "and --simulations"
+                )
         Limit(seconds=seconds, simulations=simulations)  # a wrong one is found before anything else happens
         prepare(load)
         game = make(name)
         start = secrets.randbits(48) if seed is None else seed
-        players = seated(game, seats, start)
+        players = seated(game, seats, start, level)
         state = position(game, moves)
         begun = SavedGame(
             str(game),
@@ -58,8 +68,8 @@ def play(
         session = resumed(*following)
 
 
-def seated(game: Game, seats: Sequence[str], seed: int) -> list[Agent | None]:
-    """Who plays each seat; None is the person at the keyboard."""
+def seated(game: Game, seats: Sequence[str], seed: int, level: int | None) -> list[Agent | None]:
+    """Who plays each seat; None is the person at the keyboard. `level`: of the champion in the seats not given."""
     chosen: dict[int, str] = {}
     for text in seats:
         seat, equals, agent = text.partition("=")
@@ -73,7 +83,10 @@ def seated(game: Game, seats: Sequence[str], seed: int) -> list[Agent | None]:
             raise BadParameter(f"--seat '{text}': seat {number} is given twice; name one agent per seat")
         chosen[number] = agent
     chosen.setdefault(0, HUMAN)
-    return [_player(chosen.get(seat), game, seed + seat) for seat in range(game.seats)]
+    usual = None if level is None else f"champion(level={level})"
+    if usual and len(chosen) == game.seats:
+        raise BadParameter(f"--level={level}: nobody is left to play at that level; name a seat: --seat K='{usual}'")
+    return [_player(chosen.get(seat, usual), game, seed + seat) for seat in range(game.seats)]
 
 
 def _player(name: str | None, game: Game, seed: int) -> Agent | None:

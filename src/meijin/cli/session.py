@@ -159,7 +159,7 @@ class Session:
     def think(self, player: Agent) -> tuple[Move, str]:
         """An agent's move, and its advice where a person can use it."""
         if self.people and self.game.seats == 2 and len(self.state.legal_moves) > 1:
-            analysis = player.analyse(self.state, self.limit)
+            analysis = player.chosen(self.state, player.analyse(self.state, self.limit))
             return analysis.best, analysis.advice
         return player.act(self.state, self.limit), ""
 

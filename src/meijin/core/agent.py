@@ -350,6 +350,13 @@ class Agent(ABC):
         assert best is not None, f"{self.name} yields no analysis"
         return best
 
+    def chosen(self, state: State, analysis: Analysis) -> Analysis:
+        """An analysis by this agent with the move to make first, for those who play by it and do not call `act`.
+
+        Override it together with `decide` if the best move is not always the one to make.
+        """
+        return analysis
+
     def reasons(self, state: State, move: Move) -> list[tuple[str, float]]:
         """What the value of a move is made of: (name, how much it adds); empty if the agent cannot tell."""
         return []

@@ -114,7 +114,7 @@ class Session(ABC):
                 if last is None:
                     raise MeijinError(f"{self.agent.name} yields no analysis")
                 if not self._dropped:
-                    finish(last)
+                    finish(last if endless else self.agent.chosen(state, last))
             except Exception as error:  # an agent's mistake must not end the conversation
                 if not self._dropped:
                     fail(" ".join(str(error).split()) or type(error).__name__)

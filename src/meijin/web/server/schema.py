@@ -82,6 +82,7 @@ class GameSummary(Out):
     summary: str
     seats: int
     chance: bool
+    levels: bool = Field(False, description="Whether its champion plays at levels from 1 to 10.")
     problem: str | None = Field(None, description="Why it cannot be played.")
 
 
@@ -102,6 +103,7 @@ class AgentInfo(Out):
     parameters: list[ParameterInfo]
     unfit: str | None = Field(description="Why it cannot play the game; null if it can.")
     example: str
+    levels: bool = Field(False, description="Whether it plays this game at levels from 1 to 10.")
 
 
 class At(In):

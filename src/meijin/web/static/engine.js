@@ -69,7 +69,7 @@
  * @property {boolean} setup
  * @property {string[]} refusals
  *
- * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, problem?: string | null}} GameSummary
+ * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, levels?: boolean, problem?: string | null}} GameSummary  levels: its champion has them
  *
  * @typedef {object} AgentInfo
  * @property {string} name
@@ -78,6 +78,7 @@
  * @property {string | null} unfit  why it cannot play the game; null when it can
  * @property {string} example  an expression that works, such as "mcts(seconds=1)"
  * @property {{name: string, about: string}} [level]  it is offered as a level of this name
+ * @property {boolean} [levels]  it plays this game at levels from 1 to 10
  *
  * @typedef {{game: string, position?: string | null, moves: number[]}} At  a position, as the moves that lead to it
  *

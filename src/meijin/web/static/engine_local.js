@@ -111,7 +111,7 @@ export async function localEngine(files) {
   /** @type {Engine} */
   const engine = {
     features: { tables: true, links: false, records: ["jsonl", "text"], access: "full" },
-    games: async () => index.games.map(({ name, title, summary, seats, chance }) => ({ name, title, summary, seats, chance })),
+    games: async () => index.games.map(({ sets, ...summary }) => summary),
     describe: async (game) => (await open(game)).file.description,
     agents: async (game) => (await open(game)).file.agents,
     look: async ({ game, position, moves }) => (await open(game)).rules.look(position, moves),
@@ -181,7 +181,7 @@ export class LoadedGame {
   /** What an agent heeds of a limit; its own where that is nothing. @param {LocalAgent} agent @param {Record<string, any>} given
    *  @param {Limit & {clock?: {left: number, increment: number}} | null | undefined} limit @param {number} plies @returns {Limit} */
   limit(agent, given, limit, plies) {
-    const level = agent.options.levels?.[(given.level ?? agent.options.level) - 1];
+    const level = agent.options.levels?.[given.level - 1];
     if (level) return { simulations: level[0] }; // a level below full strength decides by itself how long to think
     const measures = /** @type {("seconds" | "simulations" | "depth" | "nodes")[]} */ (agent.measures);
     const own = Object.fromEntries(measures.filter((name) => given[name] != null).map((name) => [name, given[name]]));

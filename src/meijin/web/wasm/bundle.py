@@ -86,7 +86,7 @@ def bundle(
             by_name[game.name].append(game)
     index: list[dict[str, Any]] = []
     for name, sets in by_name.items():
-        first, found = sets[0], []
+        first, found, levels = sets[0], [], False
         for game in sets:
             progress(game.id)
             file, own = game_files(game, fitting[game.id], usual)
@@ -94,9 +94,10 @@ def bundle(
             files |= own
             data = json.dumps(file, separators=(",", ":"), ensure_ascii=False).encode()
             found.append({"id": game.id, "params": game.params, "file": _put(files, game, "json", data)})
+            levels = levels or any(info["levels"] for info in file["agents"])
         summary = registry.get(name).summary if name in registry.names() else first.help.split("\n")[0]
         about = {"name": name, "title": first.title, "summary": summary, "seats": first.seats, "chance": first.chance}
-        index.append({**about, "sets": found})
+        index.append({**about, "levels": levels, "sets": found})
     whole = {"version": VERSION, "games": index, "samples": _samples(by_name)}
     files["index.json"] = json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
     return Bundle(files)
@@ -200,6 +201,7 @@ class _Sitters:
         given = entry.bind(call).arguments
         shown = CHOSEN.get(call.name, ())
         own = {name: value for name, value in given.items() if name in shown and value is not None}
+        fixed = {name: value for name, value in own.items() if name != "level"}  # "champion" is at full strength
         name = call.name
         while name in self.names:
             name = f"{name}_2"
@@ -209,7 +211,7 @@ class _Sitters:
                 "name": name,
                 "summary": entry.summary.replace("`", ""),
                 "parameters": [
-                    parameter_info(entry, key, ()) | ({"default": own[key]} if key in own else {}) for key in shown
+                    parameter_info(entry, key, ()) | ({"default": fixed[key]} if key in fixed else {}) for key in shown
                 ],
                 "unfit": None,
                 "example": f"{name}({text})" if text else name,
@@ -218,6 +220,7 @@ class _Sitters:
                 "limit": {m: getattr(agent.limit, m) for m in agent.measures if getattr(agent.limit, m) is not None},
                 "options": options,
                 "net": net,
+                "levels": isinstance(agent, Champion),
                 **({"level": {"name": "Net", "about": _net_words(agent)}} if call.name == "zero" else {}),
             }
         )
@@ -246,7 +249,7 @@ class _Sitters:
                 parts.forest(b, game)
                 parts.net(b)
             net = _put(self.files, game, "net", net_file(agent.net(game).weights()))
-            levels = {"level": agent.level, "levels": agent.scale(game)} if isinstance(agent, Champion) else {}
+            levels = {"levels": agent.scale(game)} if isinstance(agent, Champion) else {}
             return "zero", {"c": agent.c, "fpu": agent.fpu, "reuse": agent.reuse, **levels}, net
         if isinstance(agent, Random):
             return "random", {}, None

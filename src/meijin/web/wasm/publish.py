@@ -48,7 +48,11 @@ const opened = localEngine(embedded("meijin-files")).then(async (engine) => {{
 }});
 void start(opened);
 """
-COMPACT = "\n.top { display: none; }\nhtml, body { background: none; }\n"
+COMPACT = """
+.top { display: none; }
+html, body { background: none; }
+@media (max-width: 900px) { .panel:not(.setup) .title { display: none; } }  /* its place is the header */
+"""
 _WORKER_OF_FOLDER = '"games/", () => new Worker({worker})'
 _REGISTER = """
 if ("serviceWorker" in navigator && isSecureContext) {

@@ -24,6 +24,7 @@ from meijin.core.parameters import parameters
 from meijin.core.registry import Entry
 from meijin.core.rng import stream
 from meijin.core.state import State
+from meijin.learning.files import champion
 
 if TYPE_CHECKING:
     from meijin.web.server.work.worker import Ask
@@ -89,6 +90,7 @@ def list_games(ask: Ask) -> list[dict[str, Any]]:
         try:
             made = make(name)
             row |= {"seats": made.seats, "chance": made.chance, "problem": None}
+            row["levels"] = champion(made) is not None
         except Exception as error:  # no defaults, or a mistake in a user's file: the name is worth listing all the same
             row |= {"seats": 0, "chance": False, "problem": str(error)}
         found.append(row)

@@ -18,6 +18,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.expression import parse
 from meijin.core.game import Game
 from meijin.core.state import State
+from meijin.learning.files import champion
 from meijin.web.server.work import permits
 from meijin.web.server.work.rules import advance, game_of, lines, numbers
 from meijin.web.server.work.sight import sight
@@ -79,6 +80,7 @@ class Thinking:
                 ask.part(_encoded(analysis, final=False))
         if analysis is None:
             raise MeijinError(f"{agent.name} has nothing to say of this position")
+        analysis = agent.chosen(state, analysis)
         return int(analysis.best), analysis
 
     def watch(self, ask: Ask) -> None:
@@ -102,7 +104,8 @@ class Thinking:
     def warm(self, ask: Ask) -> None:
         """Compile what the first agent of the first game will need."""
         game = game_of(ask.args["game"])
-        with build(parse("mcts(simulations=1)"), game) as agent:
+        first = "champion(level=1)" if champion(game) is not None else "mcts(simulations=1)"
+        with build(parse(first), game) as agent:
             agent.analyse(State(game))
 
     def close(self, ask: Ask) -> None:

@@ -8,10 +8,10 @@
 import { AgentPicker, agentTitle, levels, opponent } from "../play/opponents.js";
 import { Button, Dialog, Field, Icon, Spinner, attempt, html, usePromise } from "../ui/kit.js";
 import { address, go } from "../ui/router.js";
-import { useState } from "../vendor/preact.js";
+import { useRef, useState } from "../vendor/preact.js";
 import { GamesPage } from "./arena_games.js";
 import { TournamentPage } from "./arena_tournament.js";
-import { JobState, freeName, useLive } from "./parts.js";
+import { JobState, freeName, unlike, useLive } from "./parts.js";
 
 /** @param {{engine: Engine, route: Route}} props */
 export default function Arena({ engine, route }) {
@@ -49,6 +49,11 @@ function Fame({ places, title }) {
   return html`<section><h2>Hall of fame</h2><div class="plates">${games.map((game) => html`<div class="plate"><b>${title(game)}</b><ol class="fame numbers">${places.filter((place) => place.game === game).slice(0, 5).map((place) => html`<li><span>${place.name}</span><span>${Math.round(place.rating.rating)} <i>± ${Math.round(2 * place.rating.deviation)}</i></span></li>`)}</ol></div>`)}</div></section>`;
 }
 
+/** Who can play all of several games. @param {AgentInfo[][]} lists  of the same agents, one for each game @returns {AgentInfo[]} */
+function ofAll(lists) {
+  return lists[0].map((agent, i) => ({ ...agent, unfit: lists.map((list) => list[i].unfit).find((why) => why !== null) ?? null, levels: lists.every((list) => list[i].levels) }));
+}
+
 /** @param {{engine: Engine, games: GameSummary[], taken: string[], onClose: () => void}} props */
 function NewTournament({ engine, games, taken, onClose }) {
   const server = /** @type {Server} */ (engine.server);
@@ -57,15 +62,19 @@ function NewTournament({ engine, games, taken, onClose }) {
   const [rounds, setRounds] = useState(5);
   const [kind, setKind] = useState("round_robin");
   const [openings, setOpenings] = useState("");
-  const [entrants, setEntrants] = useState(["random", "mcts(simulations=40)", "mcts(simulations=600)"]);
-  const first = chosen[0] ?? games[0].name;
-  const agents = usePromise(() => engine.agents(first), [first]);
-  const known = Array.isArray(agents) ? /** @type {AgentInfo[]} */ (agents) : [];
+  const [named, setEntrants] = useState(/** @type {string[] | null} */ (null));
+  const played = chosen.length ? chosen : [games[0].name];
+  const agents = usePromise(async () => ofAll(await Promise.all(played.map((game) => engine.agents(game)))), [played.join()]);
+  const latest = useRef(/** @type {AgentInfo[]} */ ([]));
+  if (Array.isArray(agents)) latest.current = agents;
+  const known = latest.current;
+  const offered = levels(known);
+  const entrants = named ?? (offered.length > 6 ? [0, 3, 6] : [0, 1, 2]).flatMap((i) => offered[i]?.agent ?? []);
   const start = () =>
     attempt(async () => {
       const used = /** @type {string[]} */ ([]);
       const list = entrants.map((expression) => {
-        const called = freeName(agentTitle(expression), used);
+        const called = unlike(agentTitle(expression).slice(0, 90), used);
         used.push(called);
         return { name: called, expression };
       });
@@ -79,7 +88,7 @@ function NewTournament({ engine, games, taken, onClose }) {
     <fieldset class="choice"><legend>Games</legend><div class="chips">${games.filter((game) => !game.problem && game.seats > 0).map((game) => html`<button type="button" aria-pressed=${String(chosen.includes(game.name))} onClick=${() => toggle(game.name)}>${game.title}</button>`)}</div></fieldset>
     <fieldset class="choice"><legend>Agents</legend>
       ${known.length > 0 && entrants.map((agent, i) => html`<div class="entrant" key=${i}><${AgentPicker} agents=${known} value=${agent} label="Agent ${i + 1}" onChange=${(/** @type {string} */ next) => setEntrants(entrants.map((each, k) => (k === i ? next : each)))} /><${Button} kind="icon" icon="close" title="Leave out agent ${i + 1}" disabled=${entrants.length < 3} onClick=${() => setEntrants(entrants.filter((_, k) => k !== i))} /></div>`)}
-      <${Button} icon="plus" label="Add an agent" onClick=${() => setEntrants([...entrants, levels(known).find((level) => !entrants.includes(level.agent))?.agent ?? opponent(known)])} />
+      <${Button} icon="plus" label="Add an agent" onClick=${() => setEntrants([...entrants, offered.find((level) => !entrants.includes(level.agent))?.agent ?? opponent(known)])} />
     </fieldset>
     <div class="fields">
       <${Field} label="Pairing"><select value=${kind} onChange=${(/** @type {any} */ e) => setKind(e.target.value)}>${[["round_robin", "everybody against everybody"], ["swiss", "Swiss system"], ["gauntlet", "first against the others"], ["sampled", "random pairs"]].map(([value, label]) => html`<option value=${value}>${label}</option>`)}</select><//>

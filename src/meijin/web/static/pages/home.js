@@ -6,8 +6,8 @@
 
 import { BoardView, still } from "../board/view.js";
 import { CHANCE } from "../engine.js";
-import { agentTitle } from "../play/opponents.js";
-import { Button, Icon, Spinner, html, useEvents, usePromise } from "../ui/kit.js";
+import { LEVELS, agentTitle, remember, usualLevel } from "../play/opponents.js";
+import { Button, Field, Icon, Spinner, html, useEvents, usePromise } from "../ui/kit.js";
 import { address } from "../ui/router.js";
 import { settings, theme } from "../ui/settings.js";
 import { useEffect, useRef, useState } from "../vendor/preact.js";
@@ -32,6 +32,11 @@ export function Home({ engine }) {
     <div class="hero">
       <h1>Pick a game and play.</h1>
       <p>Any game here, against any agent. You see what it thinks while it thinks.</p>
+      ${Array.isArray(games) && games.some((game) => game.levels) && html`<${Field} label="Your opponent">
+        <select value=${usualLevel().agent} onChange=${(/** @type {any} */ e) => remember(e.target.value)}>
+          ${LEVELS.map((level) => html`<option value=${level.agent} selected=${level === usualLevel()}>${level.name} · ${level.about}</option>`)}
+        </select>
+      <//>`}
     </div>
     ${open.length > 0 && html`<section aria-labelledby="open"><h2 id="open">Go on playing</h2><div class="resume">${open.map((table) => html`<${Resume} table=${table} />`)}</div></section>`}
     ${games === undefined ? html`<${Spinner}>Looking for games …<//>` : games instanceof Error ? html`<p class="error" role="alert">${games.message}</p>` : html`<ul class="gallery">${games.map((game) => html`<${Card} key=${game.name} engine=${engine} game=${game} onOptions=${() => setChoosing(game.name)} />`)}</ul>`}

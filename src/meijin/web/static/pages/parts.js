@@ -125,11 +125,14 @@ export function duration(seconds) {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** A name that nothing has yet. @param {string} base @param {string[]} taken */
+/** A name for a folder that nothing has yet. @param {string} base @param {string[]} taken */
 export function freeName(base, taken) {
-  const plain = base.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^[^A-Za-z0-9_]+|-+$/g, "") || "new";
-  for (let n = 1; ; n++) {
-    const name = n === 1 ? plain : `${plain}-${n}`;
-    if (!taken.includes(name)) return name;
-  }
+  return unlike(base.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^[^A-Za-z0-9_]+|-+$/g, "") || "new", taken);
+}
+
+/** A name, with a number after it where others have it. @param {string} base @param {string[]} taken */
+export function unlike(base, taken) {
+  let name = base;
+  for (let n = 2; taken.includes(name); n++) name = `${base}-${n}`;
+  return name;
 }

@@ -9,7 +9,7 @@ import { Button, Dialog, Field, Segments, attempt, html, usePromise } from "../u
 import { expression, nameOf } from "../ui/expression.js";
 import { go } from "../ui/router.js";
 import { useRef, useState } from "../vendor/preact.js";
-import { AgentPicker, ParameterField, opponent } from "./opponents.js";
+import { AgentPicker, ParameterField, opponent, remember } from "./opponents.js";
 import { begin, tableAddress } from "./open.js";
 import { capital, seatName } from "./tree.js";
 
@@ -45,7 +45,7 @@ function Seats({ engine, game, description, agents, session, position, ready, on
   const [seats, setSeats] = useState(() => /** @type {SeatInfo[]} */ (
     description.seats.map((_, seat) => {
       const before = session?.table && session.description.seats.length === description.seats.length ? session.seats[seat] : null;
-      return before ? { kind: before.kind, agent: before.agent ?? usual, name: before.name } : seat === 0 ? { kind: "person", agent: usual } : { kind: "agent", agent: usual };
+      return before ? { kind: before.kind, agent: before.agent, name: before.name } : { kind: seat === 0 ? "person" : "agent" };
     })
   ));
   const [clock, setClock] = useState(/** @type {{seconds: number, increment: number} | null} */ (null));
@@ -54,7 +54,8 @@ function Seats({ engine, game, description, agents, session, position, ready, on
   const set = (/** @type {number} */ seat, /** @type {Partial<SeatInfo>} */ change) => setSeats(seats.map((each, k) => (k === seat ? { ...each, ...change } : each)));
   const start = () =>
     attempt(async () => {
-      const sitting = seats.map(({ kind, agent, name }) => /** @type {SeatInfo} */ (kind === "person" ? { kind, name: name ?? "" } : { kind, agent }));
+      const sitting = seats.map(({ kind, agent, name }) => /** @type {SeatInfo} */ (kind === "person" ? { kind, name: name ?? "" } : { kind, agent: agent ?? usual }));
+      sitting.forEach((seat) => remember(seat.agent));
       const from = kept && here && session ? { position: session.position, moves: here.line } : kept ? { position } : {};
       const watching = sitting.every((seat) => seat.kind === "agent");
       const made = await begin(engine, { game, ...from, seats: sitting, clock, speed: watching ? 0.5 : 0 });

@@ -1,17 +1,26 @@
 /**
- * Who plays against a person: a few levels that every game has, or any agent by form or by expression.
+ * Who plays against a person: the champion's levels, or searches where a game has none, or any agent by form or by expression.
  *
  * @import {AgentInfo, Parameter} from "../engine.js"
  */
 
 import { Field, html } from "../ui/kit.js";
 import { argumentsOf, expression, nameOf } from "../ui/expression.js";
+import { settings } from "../ui/settings.js";
 import { useState } from "../vendor/preact.js";
 
 /** @typedef {{name: string, agent: string, about: string}} Level */
 
-/** @type {Level[]} weakest first */
-const LEVELS = [
+/** @type {Level[]} those of a champion, weakest first */
+export const LEVELS = ["beginner", "easy", "easy", "medium", "medium", "medium", "hard", "hard", "hard", "full strength"].map((about, i, all) => ({
+  name: `Level ${i + 1}`,
+  agent: i + 1 < all.length ? `champion(level=${i + 1})` : "champion",
+  about,
+}));
+const NEWCOMER = LEVELS[2];
+
+/** @type {Level[]} of games whose champion has no levels, weakest first */
+const SEARCHES = [
   { name: "Random", agent: "random", about: "any legal move" },
   { name: "Easy", agent: "mcts(simulations=40)", about: "looks 40 times" },
   { name: "Medium", agent: "mcts(simulations=600)", about: "looks 600 times" },
@@ -20,17 +29,28 @@ const LEVELS = [
   { name: "Champion", agent: "champion(simulations=200)", about: "the strongest trained net" },
 ];
 
-/** Those that can play a game: the champion where there is one, else alpha-beta. @param {AgentInfo[]} agents @returns {Level[]} */
+/** How hard a game is to be: of the champion where it has levels, else of searches. @param {AgentInfo[]} agents @returns {Level[]} */
 export function levels(agents) {
   const fits = (/** @type {string} */ name) => agents.some((agent) => agent.name === name && agent.unfit === null);
   const own = agents.flatMap(({ level, example, unfit }) => (level && unfit === null ? [{ ...level, agent: example }] : []));
-  return [...LEVELS.filter(({ name, agent }) => fits(nameOf(agent)) && (name !== "Deep" || !fits("champion"))), ...own];
+  if (agents.some((agent) => agent.levels && agent.unfit === null)) return [...LEVELS, ...own];
+  return [...SEARCHES.filter(({ name, agent }) => fits(nameOf(agent)) && (name !== "Deep" || !fits("champion"))), ...own];
 }
 
-/** Who a newcomer plays against. @param {AgentInfo[]} agents */
+/** The level that somebody chose last. */
+export const usualLevel = () => LEVELS[settings.get("level", 0) - 1] ?? NEWCOMER;
+
+/** Play at that level from now on, if it is one. @param {string | null | undefined} agent */
+export function remember(agent) {
+  const level = LEVELS.findIndex(({ name }) => name === agentTitle(agent)) + 1;
+  if (level) settings.set("level", level);
+}
+
+/** Who a person plays against who has not said. @param {AgentInfo[]} agents */
 export function opponent(agents) {
   const all = levels(agents);
-  return (all.find((level) => level.name === "Medium") ?? all[all.length - 1])?.agent ?? agents.find((agent) => agent.unfit === null)?.example ?? "random";
+  const usual = all.find((level) => level === usualLevel()) ?? all.find((level) => level.name === "Medium") ?? all.at(-1);
+  return usual?.agent ?? agents.find((agent) => agent.unfit === null)?.example ?? "random";
 }
 
 /** Who explains a position. @param {AgentInfo[]} agents */
@@ -41,7 +61,8 @@ export function adviser(agents) {
 
 /** How an agent is called in a few words. @param {string | null | undefined} text */
 export function agentTitle(text) {
-  return LEVELS.find((level) => level.agent === text)?.name ?? text ?? "";
+  const agent = text === "champion(level=10)" ? "champion" : text;
+  return [...LEVELS, ...SEARCHES].find((level) => level.agent === agent)?.name ?? text ?? "";
 }
 
 /** One field of a form for a parameter. Its help is shown on hover. @param {{parameter: Parameter, value: any, onChange: (value: any) => void}} props */
@@ -75,21 +96,19 @@ export function ParameterField({ parameter, value, onChange }) {
  */
 export function AgentPicker({ agents, value, onChange, label }) {
   const all = levels(agents);
-  const [detailed, setDetailed] = useState(!all.some((level) => level.agent === value));
+  const level = all.find((each) => each.agent === value || each.name === agentTitle(value));
+  const [asked, setAsked] = useState(!level);
+  const detailed = asked || !level;
   const name = nameOf(value);
   const info = agents.find((agent) => agent.name === name);
   const given = argumentsOf(value);
   const choose = (/** @type {string} */ chosen) => {
-    if (chosen === "…") {
-      setDetailed(true);
-      return;
-    }
-    setDetailed(false);
-    onChange(chosen);
+    setAsked(chosen === "…");
+    if (chosen !== "…") onChange(chosen);
   };
   return html`<div class="agent-picker">
-    <select aria-label=${label} value=${detailed ? "…" : value} onChange=${(/** @type {any} */ e) => choose(e.target.value)}>
-      ${all.map((level) => html`<option value=${level.agent} selected=${!detailed && level.agent === value}>${level.name} · ${level.about}</option>`)}
+    <select aria-label=${label} value=${detailed ? "…" : level.agent} onChange=${(/** @type {any} */ e) => choose(e.target.value)}>
+      ${all.map((each) => html`<option value=${each.agent} selected=${!detailed && each === level}>${each.name} · ${each.about}</option>`)}
       <option value="…" selected=${detailed}>Another agent …</option>
     </select>
     ${detailed &&

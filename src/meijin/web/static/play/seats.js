@@ -8,7 +8,7 @@
 import { scoreText } from "../board/overlay.js";
 import { Button, Dialog, Field, Icon, Segments, attempt, html, useEvents } from "../ui/kit.js";
 import { useEffect, useState } from "../vendor/preact.js";
-import { AgentPicker, agentTitle, opponent } from "./opponents.js";
+import { AgentPicker, agentTitle, opponent, remember } from "./opponents.js";
 import { capital, seatName } from "./tree.js";
 
 /** @param {{session: Session, seat: number, agents: AgentInfo[]}} props */
@@ -48,6 +48,7 @@ function SeatDialog({ session, seat, agents, onClose }) {
   const change = () =>
     attempt(async () => {
       await table?.seat(seat, kind === "person" ? { kind, name: name.trim() } : { kind, agent });
+      if (kind === "agent") remember(agent);
       if (kind === "agent" && !session.state?.running) await table?.run({ running: true });
       onClose();
     });

@@ -1,4 +1,4 @@
-/** What a reader chose on this device: theme, coordinates, the latest opponents. Lost without harm. */
+/** What a reader chose on this device: theme, coordinates, the level of opponents. Lost without harm. */
 
 const KEY = "meijin";
 
