@@ -117,13 +117,19 @@ def require() -> None:
 
 
 def device_kernel(game: Game, maker: Any) -> Any:
-    """The CUDA kernel that `maker` specialises to a game; under the simulator its functions stay interpreted."""
+    """The CUDA kernel that `maker` specialises to a game; under the simulator its functions stay interpreted.
+
+    A kernel may say how many registers a thread may have at most: `kernel.registers = 128`.
+    """
     require()
     if (maker, "cuda") not in game._kernels:
         plain = maker(game)
-        kernel = module().jit(plain if simulated() else linked(plain))
+        limit = getattr(plain, "registers", None)
+        kernel = module().jit(plain) if simulated() else module().jit(linked(plain), max_registers=limit)
         if not simulated():
-            kernel._cache = _KernelCache(digest(plain), f"{game.name}-cuda", version("numba-cuda"))
+            kernel._cache = _KernelCache(
+                digest(plain), f"{game.name}-cuda", version("numba-cuda"), f"registers={limit}"
+            )
         game._kernels[maker, "cuda"] = kernel
     return game._kernels[maker, "cuda"]
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from meijin.learning.td.gpu import GpuNetwork
 
 SLICE = 0.25  # seconds between two looks at the clock
+MOVES = 64  # of each game on a GPU in one go
 GREEDY = 200  # games that measure the score of a game for one
 
 
@@ -61,7 +62,7 @@ class TdRun(Run[TdConfig]):
     def _iterate(self) -> Row:
         began = time.perf_counter()
         rule = self._rule(self.progress)
-        totals, done, made = self._play(rule) if self._gpu is None else self._play_on_gpu(self._gpu, rule)
+        totals, done, made = self._play(rule) if self._gpu is None else self._play_on_gpu(self._gpu)
         seats, errors = self.game.seats, totals[self.game.seats + 1]
         if not np.isfinite(totals).all():
             raise MeijinError(f"iteration {self.iteration + 1}: the values left all bounds; lower alpha")
@@ -75,13 +76,13 @@ class TdRun(Run[TdConfig]):
         }
         return row | {f"score_seat{k}": float(totals[k] / max(done, 1)) for k in range(seats)}
 
-    def _play_on_gpu(self, gpu: GpuNetwork, rule: Rule) -> tuple[NDArray[np.float64], int, int]:
+    def _play_on_gpu(self, gpu: GpuNetwork) -> tuple[NDArray[np.float64], int, int]:
         """As many games as an iteration has; those under way then belong to the next one."""
         totals = np.zeros(self.game.seats + 4)
         while (done := int(totals[-2])) < self.config.games:
             slice_began = time.perf_counter()
-            totals += gpu.play(rule, max(1, int(self._pace)))
-            self._pace *= min(4.0, max(0.25, SLICE / (time.perf_counter() - slice_began + 1e-9)))
+            while time.perf_counter() - slice_began < SLICE:
+                totals += gpu.play(self._rule(self.progress), MOVES)
             if not self.report("self-play", done, self.config.games, self._costs["saving"]):
                 if self.stopping or not done:
                     raise Cut

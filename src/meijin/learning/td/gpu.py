@@ -80,7 +80,7 @@ class GpuNetwork:
     def _run(self, games: Games, count: int, rule: Rule, moves: int, steps: float) -> NDArray[np.float64]:
         """Have the first games go on."""
         before = games.totals.copy_to_host()
-        args = self._lookup, self._table, games, rule, moves, np.float32(steps)
+        args = self._lookup, self._table, games, rule, moves, float(steps)
         cuda.blocks(self.network.game, learner, count, LANES, *args)
         return np.asarray((games.totals.copy_to_host() - before).sum(axis=0))
 

@@ -24,6 +24,7 @@ from meijin.learning.td.room import EXP, NONE, scale
 from meijin.learning.td.weigh import make_look, make_place, squash
 
 LANES = 32  # threads of a warp
+REGISTERS = 128  # of each: so that 16 warps share a multiprocessor
 WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
 LAST, PLIES, BEGUN, LEFT = range(4)  # of `Games.facts`
 KEPT = 0.25  # the share of the visits that still count after they have faded
@@ -74,6 +75,17 @@ def learner(game: Game) -> Function:
     width = min(LANES, -(-min(most_moves, game.num_moves) // 4) * 4)  # moves that are tried side by side
     columns = LANES + 1
 
+    if device.simulated():
+
+        def weight(table: Any, i: Any) -> Any:
+            return table[i, WEIGHT]
+
+    else:
+
+        def weight(table: Any, i: Any) -> Any:
+            """As it is now: a multiprocessor's own cache does not see what others change."""
+            return cuda.ldcg(table, (i, np.uint64(WEIGHT)))
+
     def index(lookup: Any, view: int, seen: Any, j: int, f: int) -> Any:
         """What feature f adds to where the tables of a seat begin, if the cells are those of row j."""
         features = lookup.first.shape[0]
@@ -92,65 +104,81 @@ def learner(game: Game) -> Function:
                 i1 = at[j + 1] + index(lookup, view, seen, j + 1, f)
                 i2 = at[j + 2] + index(lookup, view, seen, j + 2, f)
                 i3 = at[j + 3] + index(lookup, view, seen, j + 3, f)
-                x0 += table[i0, WEIGHT]
-                x1 += table[i1, WEIGHT]
-                x2 += table[i2, WEIGHT]
-                x3 += table[i3, WEIGHT]
+                x0 += weight(table, i0)
+                x1 += weight(table, i1)
+                x2 += weight(table, i2)
+                x3 += weight(table, i3)
             parts[j, lane], parts[j + 1, lane], parts[j + 2, lane], parts[j + 3, lane] = x0, x1, x2, x3
 
     def total(parts: Any, j: int) -> Any:
-        x = 0.0
-        for i in range(LANES):
-            x += parts[j, i]
-        return x
+        a = b = c = d = 0.0  # four sums, as each addition would wait for the one before
+        for i in range(0, LANES, 4):
+            a += parts[j, i]
+            b += parts[j, i + 1]
+            c += parts[j, i + 2]
+            d += parts[j, i + 3]
+        return (a + b) + (c + d)
 
-    def adjust(table: Any, rule: Any, past: Any, lane: int, change: float, visit: bool, steps: float) -> None:
-        """Change each of some weights."""
-        for f in range(lane, past.shape[0], LANES):
-            i = np.uint64(past[f])
-            rate = np.float32(1.0)
-            if rule.coherence != NONE:
-                if table[i, ABSOLUTE] > 0.0:
-                    rate = abs(table[i, SIGNED]) / table[i, ABSOLUTE]
-                    if rule.coherence == EXP:
-                        rate = np.float32(math.exp(rule.beta * (rate - 1.0)))
-                cuda.atomic.add(table, (i, SIGNED), np.float32(change))
-                cuda.atomic.add(table, (i, ABSOLUTE), np.float32(abs(change)))
-            if visit:
-                cuda.atomic.add(table, (i, VISITS), np.float32(1.0))
-            at_once = max(np.float32(1.0), table[i, VISITS] / steps)
-            cuda.atomic.add(table, (i, WEIGHT), np.float32(rule.alpha * rate * change / at_once))
+    def rate(table: Any, rule: Any, i: Any, visits: float, steps: float) -> Any:
+        """The step size of a weight that has been visited once more or not."""
+        found = np.float32(rule.alpha)
+        if rule.coherence != NONE and table[i, ABSOLUTE] > 0.0:
+            ratio = abs(table[i, SIGNED]) / table[i, ABSOLUTE]
+            if rule.coherence == EXP:
+                ratio = np.float32(math.exp(rule.beta * (ratio - 1.0)))
+            found *= ratio
+        return found / max(np.float32(1.0), (table[i, VISITS] + visits) / steps)
+
+    def adjust(table: Any, rule: Any, i: Any, size: float, change: float, visits: float) -> None:
+        if rule.coherence != NONE:
+            cuda.atomic.add(table, (i, SIGNED), np.float32(change))
+            cuda.atomic.add(table, (i, ABSOLUTE), np.float32(abs(change)))
+        if visits > 0.0:
+            cuda.atomic.add(table, (i, VISITS), np.float32(visits))
+        cuda.atomic.add(table, (i, WEIGHT), np.float32(size * change))
 
     def adapt(
-        table: Any,
-        rule: Any,
-        past: Any,
-        slopes: Any,
-        length: int,
-        parts: Any,
-        lane: int,
-        target: float,
-        steps: float,
+        table: Any, rule: Any, past: Any, slopes: Any, length: int, parts: Any, lane: int, target: float, steps: float
     ) -> Any:
         """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error."""
         reach = past.shape[0]
         slot = (length - 1) % reach
         x = 0.0
         for f in range(lane, past.shape[1], LANES):
-            x += table[np.uint64(past[slot, f]), WEIGHT]
+            x += weight(table, np.uint64(past[slot, f]))
         parts[0, lane] = x
         cuda.syncthreads()
         value = total(parts, 0)
         if rule.squashes:
             value = squash(value)
             slopes[slot] = 1.0 - value * value
-        found = error = target - value
-        for back in range(min(length, reach)):
-            slot = (length - 1 - back) % reach
-            adjust(table, rule, past[slot], lane, error * slopes[slot], back == 0, steps)
-            error *= rule.trace * rule.gamma
+        error = target - value
+        count, decay = min(length, reach), rule.trace * rule.gamma
+        share, first = error, 1.0
+        for back in range(0, count, 4):  # the weights of four positions arrive together
+            n = count - back
+            k0 = (length - 1 - back) % reach
+            k1 = (length - 2 - back) % reach if n > 1 else k0
+            k2 = (length - 3 - back) % reach if n > 2 else k0
+            k3 = (length - 4 - back) % reach if n > 3 else k0
+            c0, c1 = share * slopes[k0], share * decay * slopes[k1]
+            c2, c3 = share * decay**2 * slopes[k2], share * decay**3 * slopes[k3]
+            for f in range(lane, past.shape[1], LANES):
+                i0, i1 = np.uint64(past[k0, f]), np.uint64(past[k1, f])
+                i2, i3 = np.uint64(past[k2, f]), np.uint64(past[k3, f])
+                s0, s1 = rate(table, rule, i0, first, steps), rate(table, rule, i1, 0.0, steps)
+                s2, s3 = rate(table, rule, i2, 0.0, steps), rate(table, rule, i3, 0.0, steps)
+                adjust(table, rule, i0, s0, c0, first)
+                if n > 1:
+                    adjust(table, rule, i1, s1, c1, 0.0)
+                if n > 2:
+                    adjust(table, rule, i2, s2, c2, 0.0)
+                if n > 3:
+                    adjust(table, rule, i3, s3, c3, 0.0)
+            share *= decay**4
+            first = 0.0
         cuda.syncthreads()
-        return found
+        return error
 
     def kernel(lookup: Any, table: Any, games: Any, rule: Any, moves_each: int, steps: float) -> None:
         g, lane = cuda.blockIdx.x, cuda.threadIdx.x
@@ -159,6 +187,7 @@ def learner(game: Game) -> Function:
         so_far = cuda.shared.array(width, np.float64)
         ended = cuda.shared.array(width, np.int32)
         parts = cuda.shared.array((width, columns), np.float64)  # the last column: the value
+        next_ = cuda.shared.array(1, record)  # the position after the move
         own, after = cuda.local.array(1, record), cuda.local.array(1, record)
         moves, probs = cuda.local.array(most_moves, np.int32), cuda.local.array(most_odds, np.float64)
         scores, sums = cuda.local.array(seats, np.float64), cuda.local.array(seats, np.float64)
@@ -274,7 +303,7 @@ def learner(game: Game) -> Function:
                     length[t] = 0
                 elif length[t] > 0:
                     past, slopes, target = games.past[g, t], games.slopes[g, t], best - earlier[t]
-                    error = adapt(table, rule, past, slopes, length[t], parts, lane, target, steps + np.float32(made))
+                    error = adapt(table, rule, past, slopes, length[t], parts, lane, target, np.float32(steps + made))
                     squares += error * error
                     errors += 1.0
                 if random:
@@ -291,9 +320,9 @@ def learner(game: Game) -> Function:
                         look(then, seen[0])
                         at[0] = place(lookup, t, seen[0])
             if lane == row:
-                copy(games.states[g : g + 1], after)
+                copy(next_, after)
             cuda.syncthreads()
-            copy(own, games.states[g : g + 1])
+            copy(own, next_)
             if rule.learns:
                 if over:
                     length[t] = 0  # this position needs no estimate
@@ -325,6 +354,7 @@ def learner(game: Game) -> Function:
             games.totals[g, seats + 2] += done
             games.totals[g, seats + 3] += made
 
+    kernel.registers = REGISTERS  # type: ignore[attr-defined]
     return kernel
 
 
