@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from importlib.resources import files
 
 import torch
 from torch import Tensor
 
+from meijin.core.nvrtc import CudaKernel, compiled
 from meijin.learning.zero.nets import Net, Unit
 
 SHARED = 227 * 1024  # bytes of shared memory that a block may have
 REGISTERS = {1: 240, 2: 240, 3: 160, 4: 120}  # of a thread, by the number of workers
 SPREAD = 5.0  # standard deviations that an activation seldom exceeds
+SUMS = {1: 144, 2: 144, 3: 96, 4: 64}  # of these, how many may hold the sums of products
 KINDS = {"f16": 0, "e4m3": 1, "s8": 2}
 LARGEST = {"e4m3": (448.0, 448.0), "s8": (255.0, 127.0)}  # what activations and weights can be at most
 
@@ -148,12 +150,10 @@ def _product(name: str, n: int, kind: str, left: bool = False) -> str:
 
 def chosen(shape: Shape, batch: int, processors: int) -> Shape | None:
     """The shape with boards, taps and stages that suit a batch; None where nothing fits."""
-    from dataclasses import replace
-
     best: tuple[float, Shape] | None = None
     for boards in range(1, 9):
         found = replace(shape, boards=boards)
-        if found.tiles * found.channels // 2 > 150:
+        if found.tiles * found.channels // 2 > SUMS[found.workers]:
             continue
         for taps, split in ((3, 1), (1, 1), (1, 2)):
             found = replace(found, taps=taps, split=split, stages=1)
@@ -242,3 +242,32 @@ def packed(net: Net, shape: Shape) -> tuple[Tensor, Tensor, Tensor]:
     numbers += [policy[1], value[1], bias.new_zeros(shape.heads - shape.policy - shape.value)]
     tiled = heads.view(shape.heads, shape.channels // 8, 8).transpose(0, 1).half().contiguous()
     return torch.cat(parts), tiled, torch.cat(numbers)
+
+
+class Tower:
+    """The kernel with the weights of a net, for one size of batch: from planes to what the heads' first layers say."""
+
+    def __init__(self, net: Net, shape: Shape, batch: int, device: torch.device):
+        self.shape, self.batch, self.device = shape, batch, device
+        places = shape.height * shape.width
+        self.parts = packed(net.to(device), shape)
+        self.policy = torch.zeros(batch, places, shape.policy, device=device, dtype=torch.float16)
+        self.value = torch.zeros(batch, places, shape.value, device=device, dtype=torch.float16)
+        with torch.cuda.device(device):
+            self.kernel = CudaKernel(compiled(code(shape), "tower", "sm_90a"), "tower", shape.shared)
+        processors = torch.cuda.get_device_properties(device).multi_processor_count
+        self.blocks = min(processors, -(-batch // (shape.workers * shape.boards)))
+
+    def load(self, net: Net) -> None:
+        for mine, theirs in zip(self.parts, packed(net, self.shape), strict=True):
+            mine.copy_(theirs)
+
+    def run(self, x: Tensor) -> None:
+        """In the current stream."""
+        pointers = [part.data_ptr() for part in (x, *self.parts, self.policy, self.value)]
+        stream = torch.cuda.current_stream(self.device).cuda_stream
+        self.kernel.launch(self.blocks, 128 * (self.shape.workers + 1), stream, *pointers, self.batch)
+
+
+def code(shape: Shape) -> str:
+    return shape.defines() + (files("meijin.learning.zero") / "tower.cu").read_text()
