@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from meijin.core.compile import cache_folder, read_cached, write_cached
 from meijin.core.errors import MeijinError
+
+
+def problem() -> str | None:
+    """Why nothing can be compiled; None when it can."""
+    try:
+        _checked(import_module("cuda.bindings.nvrtc").nvrtcVersion())
+        import_module("cuda.bindings.driver")
+    except Exception as error:  # a broken library is as good as none, but its reason is worth showing
+        return f"CUDA C++ cannot be compiled ({error}); install numba-cuda"
+    return None
 
 
 def compiled(source: str, name: str, arch: str) -> bytes:
@@ -18,8 +30,8 @@ def compiled(source: str, name: str, arch: str) -> bytes:
     version = _checked(nvrtc.nvrtcVersion())
     key = hashlib.sha256(repr((source, options, version)).encode()).hexdigest()[:32]
     path = cache_folder() / f"{name}-{key}.cubin"
-    if (found := read_cached(path)) is not None:
-        return found
+    if (cached := read_cached(path)) is not None:
+        return cached
     (program,) = _checked(nvrtc.nvrtcCreateProgram(source.encode(), f"{name}.cu".encode(), 0, [], []))
     (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(result):
@@ -28,7 +40,7 @@ def compiled(source: str, name: str, arch: str) -> bytes:
         nvrtc.nvrtcGetProgramLog(program, log)
         raise MeijinError(f"NVRTC cannot compile {name}: {log.decode(errors='replace')}")
     (size,) = _checked(nvrtc.nvrtcGetCUBINSize(program))
-    found = b" " * size
+    found = b" " * int(size)
     _checked(nvrtc.nvrtcGetCUBIN(program, found))
     nvrtc.nvrtcDestroyProgram(program)
     write_cached(path, found)
@@ -36,25 +48,33 @@ def compiled(source: str, name: str, arch: str) -> bytes:
 
 
 class CudaKernel:
-    """A kernel of compiled code, in the current device's context."""
+    """A kernel of compiled code on one device. Any thread may launch it."""
 
-    def __init__(self, code: bytes, entry: str, shared: int):
-        """`shared`: bytes of shared memory that a block is given."""
+    def __init__(self, code: bytes, entry: str, shared: int, device: int):
+        """`shared`: bytes of shared memory that a block is given beyond those the kernel declares."""
         self._driver: Any = import_module("cuda.bindings.driver")
         self.shared = shared
-        (self._module,) = _checked(self._driver.cuModuleLoadData(code))
-        (self._kernel,) = _checked(self._driver.cuModuleGetFunction(self._module, entry.encode()))
-        most = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        _checked(self._driver.cuFuncSetAttribute(self._kernel, most, shared))
+        (self._context,) = _checked(self._driver.cuDevicePrimaryCtxRetain(device))
+        with self._current():
+            (module,) = _checked(self._driver.cuModuleLoadData(code))
+            (self._kernel,) = _checked(self._driver.cuModuleGetFunction(module, entry.encode()))
+            most = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            _checked(self._driver.cuFuncSetAttribute(self._kernel, most, shared))
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """While the device's context is this thread's."""
+        _checked(self._driver.cuCtxPushCurrent(self._context))
+        try:
+            yield
+        finally:
+            _checked(self._driver.cuCtxPopCurrent())
 
     def launch(self, blocks: int, threads: int, stream: int, *args: int) -> None:
         """Pointers are integers of 8 bytes, and so are all other arguments."""
-        types = (ctypes.c_uint64,) * len(args)
-        _checked(
-            self._driver.cuLaunchKernel(
-                self._kernel, blocks, 1, 1, threads, 1, 1, self.shared, stream, (args, types), 0
-            )
-        )
+        shape, types = (blocks, 1, 1, threads, 1, 1, self.shared, stream), (ctypes.c_uint64,) * len(args)
+        with self._current():
+            _checked(self._driver.cuLaunchKernel(self._kernel, *shape, (args, types), 0))
 
 
 def _checked(result: tuple[Any, ...]) -> tuple[Any, ...]:

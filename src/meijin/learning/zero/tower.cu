@@ -1,45 +1,46 @@
 // A whole residual tower in one kernel, for Hopper (sm_90a): activations stay in shared memory, weights stream past.
 //
-// Each of WORKERS warpgroups has BOARDS boards to itself, side by side in lines that a column of zeros divides, with a
+// Each of two warpgroups has BOARDS boards to itself, side by side in lines that a column of zeros divides, with a
 // line of zeros above and below. A row of shared memory is 16 bytes: a chunk of the channels of one place. A plane is
 // that chunk for all places. Moving by one place moves the start address that `wgmma` reads from by 16 bytes, so that
-// the nine taps of a convolution are nine addresses. A fourth warpgroup does nothing but fetch weights.
+// the nine taps of a convolution are nine addresses. A third warpgroup does nothing but fetch weights.
 //
-// From outside come, as macros: CHANNELS, BLOCKS, HEIGHT, WIDTH, PLANES (of the input, without the one that is 1
-// everywhere), INPUTS (PLANES + 1, rounded up to 16), WORKERS, BOARDS, REGISTERS (of their threads), DELAY, KIND (below), STAGES, TAPS (of a convolution in a stage)
-// or SPLIT (stages of a tap), POLICY, VALUE, HEADS (channels of the heads, and of both, rounded up to 8); and as functions the instructions
-// mma_half, mma_tower (N = CHANNELS) and mma_heads (N = HEADS, its left side in registers).
+// From outside come, as macros: CHANNELS, BLOCKS, HEIGHT, WIDTH, and CELLS, of which there are fewer than places where
+// the board is no rectangle; PLANES of the input, without the one that is 1 on the board, and INPUTS, which is that one
+// more rounded up to a multiple of 16; POLICY and VALUE, channels of the heads' first layers,
+// and HEADS, both together rounded up to 8; INT8: whether the tower computes with bytes (activations u8, weights s8)
+// rather than in half precision; BOARDS of a worker; STAGES of weights in shared memory, each of them TAPS of a
+// convolution, or one of SPLIT parts of a tap; SHARED_BYTES. As functions come the instructions mma_half and mma_tower
+// (N = CHANNELS) and mma_heads (N = HEADS, its left side in registers).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short u16;
 
-#define HALF (KIND == 0)   // the tower's activations and weights have 16 bits
-#define FLOAT8 (KIND == 1)  // e4m3
-#define INT8 (KIND == 2)    // activations u8, weights s8
 #if INT8
 typedef int Sum;
 #else
 typedef float Sum;
 #endif
 
-constexpr int PITCH = WIDTH + 1, LINE = BOARDS * PITCH, CELLS = HEIGHT * WIDTH;
+constexpr int WORKERS = 2;
+constexpr int PITCH = WIDTH + 1, LINE = BOARDS * PITCH, PLACES = HEIGHT * WIDTH;
 constexpr int STEP = WIDTH == 8 ? PITCH : 8;  // places between groups of eight rows: on 8 columns none is wasted
 constexpr int GROUPS = WIDTH == 8 ? HEIGHT * BOARDS : (HEIGHT * LINE + 7) / 8;
 constexpr int TILES = (GROUPS + 7) / 8;
 constexpr int FIRST = 1 + LINE;  // the place of the first cell: a zero and a line of zeros come before it
 constexpr int DUMP = FIRST + (TILES * 8 - 1) * STEP + 8 + LINE + 1;  // where rows are written that are no cells
 constexpr int ROWS = (DUMP + 1 + 7) / 8 * 8;
-constexpr int PER_CHUNK = HALF ? 8 : 16;
+constexpr int PER_CHUNK = INT8 ? 16 : 8;
 constexpr int CHUNKS = CHANNELS / PER_CHUNK;
 constexpr int LAYERS = 2 * BLOCKS + 1;
 constexpr int STEM_STAGE = TAPS * INPUTS * CHANNELS * 2;
-constexpr int STAGE = TAPS * CHANNELS * CHANNELS * (HALF ? 2 : 1) / SPLIT;
+constexpr int STAGE = TAPS * CHANNELS * CHANNELS * (INT8 ? 1 : 2) / SPLIT;
 
 constexpr int ACT_BYTES = CHUNKS * ROWS * 16;
 constexpr int REST_BYTES = TILES * (CHANNELS / 16) * 2048;  // the shortcut, each thread its own
 constexpr int HEAD_BYTES = HEADS * CHANNELS * 2;
-constexpr int LAYER = HALF ? CHANNELS : 3 * CHANNELS;  // numbers of a layer: biases; then factors and scales
+constexpr int LAYER = INT8 ? 3 * CHANNELS : CHANNELS;  // numbers of a layer: biases; then factors and scales
 constexpr int NUMBERS = LAYERS * LAYER + HEADS;
 constexpr int AT_ACT = STAGES * STAGE;
 constexpr int AT_REST = AT_ACT + WORKERS * ACT_BYTES;
@@ -102,15 +103,6 @@ DEVICE float2 floats(u32 h) {
     return r;
 }
 
-DEVICE u32 bytes(float a, float b, float c, float d) {
-    u32 r;
-    asm("{\n.reg .b16 x, y;\ncvt.rn.satfinite.e4m3x2.f32 x, %2, %1;\ncvt.rn.satfinite.e4m3x2.f32 y, %4, %3;\n"
-        "mov.b32 %0, {x, y};\n}"
-        : "=r"(r)
-        : "f"(a), "f"(b), "f"(c), "f"(d));
-    return r;
-}
-
 // Four numbers as bytes, 0 where they are negative.
 DEVICE u32 rounded(float a, float b, float c, float d) {
     const float least = 12582912.0f, most = least + 255.0f;  // 1.5 * 2^23: the last bits are the integer
@@ -136,15 +128,15 @@ struct Ring {
 
 // One convolution of all tiles of a worker. `STEM`: of the input, which is in half precision always.
 DEVICE void multiply(float (&sum)[CHANNELS / 2], u64 a, u64 b, float) { mma_half(sum, a, b); }
-#if !HALF
+#if INT8
 DEVICE void multiply(Sum (&sum)[CHANNELS / 2], u64 a, u64 b, char) { mma_tower(sum, a, b); }
 #endif
 
 template <bool STEM, typename T>
 DEVICE void convolve(T (&sum)[TILES][CHANNELS / 2], Ring& ring, u32 act, bool leader) {
-    constexpr bool WIDE = STEM || HALF;
+    constexpr bool WIDE = STEM || !INT8;
     constexpr int PARTS = STEM ? 1 : SPLIT, PASSES = 9 / TAPS * PARTS;
-    constexpr int STEPS = STEM ? INPUTS / 16 : CHANNELS / (HALF ? 16 : 32) / SPLIT;
+    constexpr int STEPS = STEM ? INPUTS / 16 : CHANNELS / (INT8 ? 32 : 16) / SPLIT;
 #pragma unroll
     for (int t = 0; t < TILES; t++)  // not left to the first product: what is in use would seem to be twice as much
 #pragma unroll
@@ -200,8 +192,8 @@ DEVICE void finish(T (&sum)[TILES][CHANNELS / 2], const float* numbers, uint4* r
         for (int i = 0; i < 4; i++) {
             const float2* from = (const float2*)(numbers + 32 * j + 8 * i);
             bias[i] = from[0];
-            if (!HALF) factor[i] = from[CHANNELS / 2];
-            if (!HALF && KEEP) scale[i] = from[CHANNELS];
+            if (INT8) factor[i] = from[CHANNELS / 2];
+            if (INT8 && KEEP) scale[i] = from[CHANNELS];
         }
 #pragma unroll
         for (int t = 0; t < TILES; t++) {
@@ -209,7 +201,7 @@ DEVICE void finish(T (&sum)[TILES][CHANNELS / 2], const float* numbers, uint4* r
 #pragma unroll
             for (int i = 0; i < 16; i++) {
                 v[i] = (float)sum[t][16 * j + i];
-                if (!HALF) v[i] *= i % 2 ? factor[i / 4].y : factor[i / 4].x;
+                if (INT8) v[i] *= i % 2 ? factor[i / 4].y : factor[i / 4].x;
                 v[i] += i % 2 ? bias[i / 4].y : bias[i / 4].x;
             }
             u32 h[8];
@@ -226,21 +218,21 @@ DEVICE void finish(T (&sum)[TILES][CHANNELS / 2], const float* numbers, uint4* r
 #pragma unroll
             for (int i = 0; i < 16; i++)
                 if (KEEP || !INT8) v[i] = fmaxf(v[i], 0.0f);
-            if (KEEP || HALF)
+            if (KEEP || !INT8)
 #pragma unroll
                 for (int i = 0; i < 8; i++) h[i] = halves(v[2 * i], v[2 * i + 1]);
             if (KEEP) {
                 mine[0] = make_uint4(h[0], h[1], h[2], h[3]);
                 mine[128] = make_uint4(h[4], h[5], h[6], h[7]);
             }
-            if (!HALF) {
+            if (INT8) {
                 if (KEEP)
 #pragma unroll
                     for (int i = 0; i < 16; i++) v[i] *= i % 2 ? scale[i / 4].y : scale[i / 4].x;
 #pragma unroll
                 for (int i = 0; i < 4; i++) {
                     int a = i / 2 * 8 + i % 2 * 2;  // rows 0-7 or 8-15 of channels 0-15 or 16-31
-                    h[i] = INT8 ? rounded(v[a], v[a + 1], v[a + 4], v[a + 5]) : bytes(v[a], v[a + 1], v[a + 4], v[a + 5]);
+                    h[i] = rounded(v[a], v[a + 1], v[a + 4], v[a + 5]);
                 }
                 store_matrices(rows[t] + 2 * j * ROWS * 16, h[0], h[1], h[2], h[3]);
             } else {
@@ -252,11 +244,12 @@ DEVICE void finish(T (&sum)[TILES][CHANNELS / 2], const float* numbers, uint4* r
 }
 
 // The planes of these boards in half precision, and one more that is 1 on them.
-DEVICE void read_boards(const float* x, char* act, int first, int batch, int thread) {
-    for (int at = thread; at < BOARDS * CELLS; at += 128) {
-        int b = at / CELLS, cell = at % CELLS;
+DEVICE void read_boards(const float* x, const int* cells, char* act, int first, int batch, int thread) {
+    for (int at = thread; at < BOARDS * PLACES; at += 128) {
+        int b = at / PLACES, place = at % PLACES, cell = cells[place];
+        if (cell < 0) continue;
         const float* from = x + (u64)(first + b) * PLANES * CELLS + cell;
-        uint4* to = (uint4*)act + FIRST + cell / WIDTH * LINE + b * PITCH + cell % WIDTH;
+        uint4* to = (uint4*)act + FIRST + place / WIDTH * LINE + b * PITCH + place % WIDTH;
         bool on = first + b < batch;
         float v[INPUTS];
 #pragma unroll
@@ -269,8 +262,8 @@ DEVICE void read_boards(const float* x, char* act, int first, int batch, int thr
 }
 
 // The heads' first layers, from the last activations, which the shortcut holds just as `wgmma` wants them.
-DEVICE void write_heads(const uint4* rest, u32 weights, const float* bias, u16* policy, u16* value, int first,
-                        int batch, int warp, int lane) {
+DEVICE void write_heads(const uint4* rest, u32 weights, const float* bias, const int* cells, u16* policy,
+                        u16* value, int first, int batch, int warp, int lane) {
 #pragma unroll 1
     for (int t = 0; t < TILES; t++) {
         float sum[HEADS / 2] = {};
@@ -287,8 +280,8 @@ DEVICE void write_heads(const uint4* rest, u32 weights, const float* bias, u16* 
         for (int half = 0; half < 2; half++) {
             int row = t * 64 + warp * 16 + half * 8 + lane / 4, at = row / 8 * STEP + row % 8;
             int y = at / LINE, b = at % LINE / PITCH, x = at % PITCH;
-            if (y >= HEIGHT || x >= WIDTH || first + b >= batch) continue;
-            u64 place = (u64)(first + b) * CELLS + y * WIDTH + x;
+            if (y >= HEIGHT || x >= WIDTH || first + b >= batch || cells[y * WIDTH + x] < 0) continue;
+            u64 place = (u64)(first + b) * PLACES + y * WIDTH + x;
 #pragma unroll
             for (int i = 0; i < HEADS / 4; i++) {
                 int n = i / 2 * 8 + lane % 4 * 2 + i % 2;
@@ -303,8 +296,9 @@ DEVICE void write_heads(const uint4* rest, u32 weights, const float* bias, u16* 
 }
 
 extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
-    tower(const float* x, const char* weights, const uint4* heads, const float* numbers, u16* policy, u16* value,
-          u64 count) {
+    // `cells`: the cell at each place, -1 where there is none
+    tower(const float* x, const int* cells, const char* weights, const uint4* heads, const float* numbers, u16* policy,
+          u16* value, u64 count) {
     const int batch = (int)count;
     extern __shared__ __align__(1024) char shared[];
     const int worker = threadIdx.x / 128, thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
@@ -341,7 +335,7 @@ extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
         char* mine = shared + AT_ACT + worker * ACT_BYTES;
         const u32 act = base + AT_ACT + worker * ACT_BYTES, start = act + FIRST * 16;
         uint4* rest = (uint4*)(shared + AT_REST + worker * REST_BYTES) + thread;
@@ -350,12 +344,12 @@ extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
 #pragma unroll
         for (int t = 0; t < TILES; t++) {
             int row = t * 64 + warp * 16 + lane % 16, at = row / 8 * STEP + row % 8;
-            bool cell = at / LINE < HEIGHT && at % PITCH < WIDTH;
+            bool cell = at / LINE < HEIGHT && at % PITCH < WIDTH && cells[at / LINE * WIDTH + at % PITCH] >= 0;
             rows[t] = act + ((cell ? FIRST + at : DUMP) + lane / 16 * ROWS) * 16;
         }
         for (int group = blockIdx.x * WORKERS * BOARDS; group < batch; group += step) {
             const int first = group + worker * BOARDS;
-            read_boards(x, mine, first, batch, thread);
+            read_boards(x, cells, mine, first, batch, thread);
             shared_to_async();
             together(worker);
             {
@@ -367,11 +361,6 @@ extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
                 together(worker);
             }
             Sum sum[TILES][CHANNELS / 2];
-            if (group == blockIdx.x * WORKERS * BOARDS) {  // out of step, one multiplies while another finishes
-                long long until = clock64() + DELAY * worker;
-                while (clock64() < until) {
-                }
-            }
 #pragma unroll 1
             for (int block = 0; block < BLOCKS; block++) {
                 const float* now = layer + (2 * block + 1) * LAYER;
@@ -386,8 +375,8 @@ extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
                 shared_to_async();
                 together(worker);
             }
-            write_heads(rest, base + AT_HEAD, layer + LAYERS * LAYER, policy, value, first, batch, warp,
-                        lane);
+            write_heads(rest, base + AT_HEAD, layer + LAYERS * LAYER, cells, policy, value, first, batch,
+                        warp, lane);
         }
     }
 }
