@@ -19,9 +19,12 @@ from torch import Tensor, nn
 from meijin.core.errors import BadParameter, MeijinError, NoDevice
 from meijin.learning.nets.evaluator import Evaluator, Floats, check_batch
 from meijin.learning.nets.weights import HasWeights, Weights
+from meijin.learning.zero import fused
 from meijin.learning.zero.nets import Net, Unit, relu
 
+INT8 = "int8"  # a dtype that only `fused` knows
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+FUSED = (torch.float16, torch.int8)  # what `fused` computes in
 
 
 class Folded(nn.Module):
@@ -143,13 +146,18 @@ class TorchEvaluator(Evaluator):
         if cuda and not torch.cuda.is_available():
             raise NoDevice(f"device '{device}': PyTorch finds no GPU; choose device 'cpu'")
         if isinstance(dtype, str):
-            if dtype not in DTYPES:
-                raise BadParameter(f"dtype={dtype!r}: choose one of {', '.join(DTYPES)}")
-            dtype = DTYPES[dtype]
+            if dtype not in (*DTYPES, INT8):
+                raise BadParameter(f"dtype={dtype!r}: choose one of {', '.join((*DTYPES, INT8))}")
+            dtype = torch.int8 if dtype == INT8 else DTYPES[dtype]
         self.dtype = dtype or (torch.float16 if cuda else cpu_dtype())
         self._graph: Any = None
         try:
-            self.inference = InferenceNet(net, self.dtype, align=8 if cuda else 1).to(self.device)
+            int8 = self.dtype is torch.int8
+            self.fused = fused.fitting(net, self.device, batch, int8) if self.dtype in FUSED else None
+            if int8 and self.fused is None:
+                raise BadParameter(f"dtype='{INT8}': {fused.problem(net, self.device) or 'the net is too wide for it'}")
+            if self.fused is None:
+                self.inference = InferenceNet(net, self.dtype, align=8 if cuda else 1).to(self.device)
             shape = net.game.num_planes or 0, len(net.game.board.cells)
             self.x = torch.zeros((batch, *shape), device=self.device)
             self.logits = torch.zeros((batch, net.game.num_moves), device=self.device)
@@ -166,6 +174,9 @@ class TorchEvaluator(Evaluator):
         self._graph = recorded(lambda: self._step(self.batch), side_stream(str(self.device)))
 
     def _step(self, count: int) -> None:
+        if self.fused is not None:
+            self.fused.run(self.x, self.logits, self.values, count)
+            return
         with torch.inference_mode():
             logits, values = self.inference(self.x[:count])
             self.logits[:count].copy_(logits)
@@ -185,7 +196,7 @@ class TorchEvaluator(Evaluator):
         return self.x.numpy(), self.logits.numpy(), self.values.numpy()
 
     def load(self, net: HasWeights) -> None:
-        self.inference.load(_torch(net))
+        (self.fused or self.inference).load(_torch(net))
 
     def __call__(self, planes: Any) -> tuple[Floats, Floats]:
         if self.device.type == "cpu":

@@ -15,7 +15,7 @@ from meijin.search.forest import Forest, Settings, layout
 def make_evaluator(
     net: HasWeights, batch: int, device: str = "cpu", dtype: str = "", threads: int = 1, cache: bool = False
 ) -> Evaluator:
-    """Whatever evaluates fastest there; with `dtype` ("float32", "bfloat16", "float16") in that precision.
+    """Whatever evaluates fastest there; with `dtype` ("float32", "bfloat16", "float16", "int8") in that precision.
 
     On a CPU it uses `threads` threads, and with `cache` it does not evaluate equal positions twice.
     """
