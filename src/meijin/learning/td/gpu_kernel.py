@@ -138,7 +138,7 @@ def learner(game: Game) -> Function:
         cuda.atomic.add(table, (i, WEIGHT), np.float32(size * change))
 
     def adapt(
-        table: Any, rule: Any, past: Any, slopes: Any, length: int, parts: Any, lane: int, target: float, steps: float
+        table: Any, rule: Any, past: Any, slopes: Any, length: int, parts: Any, lane: int, target: float, steps: Any
     ) -> Any:
         """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error."""
         reach = past.shape[0]
