@@ -23,10 +23,13 @@ def problem() -> str | None:
     return None
 
 
-def compiled(source: str, name: str, arch: str) -> bytes:
-    """The machine code of a CUDA C++ source for one architecture, such as "sm_90a"; `name` is for the cache's file."""
+def compiled(source: str, name: str, arch: str, registers: int) -> bytes:
+    """The machine code of a CUDA C++ source for one architecture, such as "sm_90a".
+
+    `name` is for the cache's file; `registers`: as many as a thread may have.
+    """
     nvrtc: Any = import_module("cuda.bindings.nvrtc")
-    options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17"]
+    options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17", f"--maxrregcount={registers}".encode()]
     version = _checked(nvrtc.nvrtcVersion())
     key = hashlib.sha256(repr((source, options, version)).encode()).hexdigest()[:32]
     path = cache_folder() / f"{name}-{key}.cubin"
