@@ -11,7 +11,7 @@ from meijin.learning.nets.plan import Plan
 SHARED = 219 * 1024  # bytes of shared memory for a block; a few stay for kernels that run beside it
 WORKERS = 2  # warpgroups that compute
 MOST_SUMS = 144  # registers of a thread that may hold sums of products
-MOST_HEADS = 96
+MOST_CHANNELS, MOST_HEADS = 128, 96
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ class Shape:
         steps = self.channels * self.bytes // 32  # products of a tap
         return (
             self.channels % 32 == 0
+            and self.channels <= MOST_CHANNELS
             and self.heads <= MOST_HEADS
             and self.inputs * 2 * self.split <= self.channels * self.bytes  # the stem's weights fit in a stage, too
             and steps % self.split == 0
