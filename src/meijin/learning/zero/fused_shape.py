@@ -141,11 +141,9 @@ class Shape:
         names += ["boards", "taps", "split", "stages"]
         values = {name.upper(): int(getattr(self, name)) for name in names}
         values |= {"INT8": int(self.int8), "SHARED_BYTES": self.shared}
-        products = [
-            _product("mma_half", self.channels, "f16"),
-            _product("mma_tower", self.channels, "s8" if self.int8 else "f16"),
-            _product("mma_heads", self.heads, "f16", left=True),
-        ]
+        products = [_product("mma_half", self.channels), _product("mma_heads", self.heads, left=True)]
+        if self.int8:
+            products.append(_product("mma_bytes", self.channels, half=False))
         return source("tower", values, *products)
 
 
@@ -155,9 +153,9 @@ def source(name: str, values: dict[str, int], *functions: str) -> str:
     return "\n".join([*macros, *functions, (files("meijin.learning.zero") / f"{name}.cu").read_text()])
 
 
-def _product(name: str, n: int, kind: str, left: bool = False) -> str:
+def _product(name: str, n: int, half: bool = True, left: bool = False) -> str:
     """The C++ function of a `wgmma` instruction, 64 rows by n columns; with `left` its left side is in registers."""
-    size, half = n // 2, kind == "f16"
+    size = n // 2
     sums = ", ".join(f"%{i}" for i in range(size))
     a = "{" + ", ".join(f"%{size + i}" for i in range(4)) + "}" if left else f"%{size}"
     b = f"%{size + (4 if left else 1)}"
