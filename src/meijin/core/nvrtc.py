@@ -23,13 +23,10 @@ def problem() -> str | None:
     return None
 
 
-def compiled(source: str, name: str, arch: str, registers: int) -> bytes:
-    """The machine code of a CUDA C++ source for one architecture, such as "sm_90a".
-
-    `name` is for the cache's file; `registers`: as many as a thread may have.
-    """
+def compiled(source: str, name: str, arch: str) -> bytes:
+    """The machine code of a CUDA C++ source for one architecture, such as "sm_90a"; `name` is for the cache's file."""
     nvrtc: Any = import_module("cuda.bindings.nvrtc")
-    options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17", f"--maxrregcount={registers}".encode()]
+    options = [f"--gpu-architecture={arch}".encode(), b"--std=c++17"]
     version = _checked(nvrtc.nvrtcVersion())
     key = hashlib.sha256(repr((source, options, version)).encode()).hexdigest()[:32]
     path = cache_folder() / f"{name}-{key}.cubin"

@@ -19,7 +19,6 @@ from meijin.learning.zero.fused_weights import head_weights, tower_weights
 from meijin.learning.zero.nets import Net
 
 ARCH, CAPABILITY = "sm_90a", (9, 0)
-REGISTERS = 224  # of a thread, as many as there are for those of a block of the tower
 STATIC = 48 * 1024  # bytes of shared memory that a kernel may have without asking
 
 
@@ -98,7 +97,7 @@ class FusedNet:
         convolutions, first, numbers, wide, narrow = self._weights
         blocks = min(self.processors, -(-count // (WORKERS * self.shape.boards)))
         parts = [x, self._cells, convolutions, first, numbers, self._policy, self._value]
-        self._launch(self._tower, blocks, 128 * WORKERS + 32, parts, count)
+        self._launch(self._tower, blocks, 128 * (WORKERS + 1), parts, count)
         parts = [self._policy, self._value, wide, narrow, self._index, logits, values]
         self._launch(self._heads, -(-count // self.boards), 256, parts, count)
 
@@ -114,4 +113,4 @@ def packed(net: Net, shape: Shape) -> list[Tensor]:
 
 @cache
 def _kernel(code: str, name: str, shared: int, device: int) -> nvrtc.CudaKernel:
-    return nvrtc.CudaKernel(nvrtc.compiled(code, name, ARCH, REGISTERS), name, shared, device)
+    return nvrtc.CudaKernel(nvrtc.compiled(code, name, ARCH), name, shared, device)

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from meijin.learning.nets.plan import Plan
 
-SHARED = 219 * 1024  # bytes of shared memory for a block; a few stay for kernels that run beside it
+SHARED = 227 * 1024  # bytes of shared memory that a block may have
 WORKERS = 2  # warpgroups that compute
 MOST_SUMS = 144  # registers of a thread that may hold sums of products
 MOST_CHANNELS, MOST_HEADS = 128, 96

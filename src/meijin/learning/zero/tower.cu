@@ -3,7 +3,7 @@
 // Each of two warpgroups has BOARDS boards to itself, side by side in lines that a column of zeros divides, with a
 // line of zeros above and below. A row of shared memory is 16 bytes: a chunk of the channels of one place. A plane is
 // that chunk for all places. Moving by one place moves the start address that `wgmma` reads from by 16 bytes, so that
-// the nine taps of a convolution are nine addresses. One more warp does nothing but fetch weights.
+// the nine taps of a convolution are nine addresses. A third warpgroup does nothing but fetch weights.
 //
 // From outside come, as macros: CHANNELS, BLOCKS, HEIGHT, WIDTH, and CELLS, of which there are fewer than places where
 // the board is no rectangle; PLANES of the input, without the one that is 1 on the board, and INPUTS, which is that one
@@ -140,6 +140,7 @@ DEVICE void convolve(T (&sum)[TILES][CHANNELS / 2], Ring& ring, u32 act, bool le
     for (int t = 0; t < TILES; t++)  // not left to the first product: what is in use would seem to be twice as much
 #pragma unroll
         for (int i = 0; i < CHANNELS / 2; i++) sum[t][i] = 0;
+    mma_fence();
     int before = 0;
 #pragma unroll 1
     for (int pass = 0; pass < PASSES; pass++) {
@@ -151,7 +152,6 @@ DEVICE void convolve(T (&sum)[TILES][CHANNELS / 2], Ring& ring, u32 act, bool le
             int tap = pass / PARTS;
             from += ((tap / 3 - 1) * LINE + tap % 3 - 1 + pass % PARTS * STEPS * 2 * ROWS) * 16;
         }
-        mma_fence();
 #pragma unroll
         for (int tap = 0; tap < TAPS; tap++)
 #pragma unroll
@@ -291,7 +291,7 @@ DEVICE void write_heads(const uint4* rest, u32 weights, const float* bias, const
 }
 
 // `cells`: the cell at each place, -1 where there is none.
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
     tower(const float* x, const int* cells, const char* weights, const uint4* heads, const float* numbers, u16* policy,
           u16* value, u64 count) {
     const int batch = (int)count;
@@ -315,6 +315,7 @@ extern "C" __global__ void
     const int step = gridDim.x * WORKERS * BOARDS;
 
     if (worker == WORKERS) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (thread == 0) {
             ring.phase = 1;
             for (int group = blockIdx.x * WORKERS * BOARDS; group < batch; group += step) {
@@ -329,6 +330,7 @@ extern "C" __global__ void
             }
         }
     } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
         char* mine = shared + AT_ACT + worker * ACT_BYTES;
         const u32 act = base + AT_ACT + worker * ACT_BYTES, start = act + FIRST * 16;
         uint4* rest = (uint4*)(shared + AT_REST + worker * REST_BYTES) + thread;
