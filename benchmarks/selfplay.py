@@ -30,14 +30,14 @@ TOWERS = {"connect_four": (5, 64), "othello": (6, 96), "go": (6, 96)}
 PGX = {"connect_four": "connect_four", "othello": "othello", "go": "go_9x9"}
 
 
-def ours(name: str, batch: int, simulations: int, gumbel: bool) -> dict[str, float]:
+def ours(name: str, batch: int, simulations: int, gumbel: bool, dtype: str) -> dict[str, float]:
     game = make(name)
     blocks, channels = TOWERS[name]
     net = Net(game, NetConfig(blocks, channels, policy_channels=4, value_channels=4, value_hidden=32)).cuda()
     settings = Settings(
         simulations=simulations, gumbel=gumbel, alpha=0.3, warm=20, random_share=0.2, random_plies=8, hurry=False
     )
-    play = SelfPlay(net, batch, settings, device="cuda")
+    play = SelfPlay(net, batch, settings, device="cuda", dtype=dtype)
     for _ in range(4):
         play.advance(play.stride)
     before = counts(play)
@@ -152,13 +152,16 @@ def main() -> None:
     parser.add_argument("--batches", nargs="*", type=int, default=[1024, 4096])
     parser.add_argument("--simulations", type=int, default=32)
     parser.add_argument("--puct", action="store_true", help="PUCT instead of Gumbel's search")
+    parser.add_argument(
+        "--dtype", default="", help="of our net: float32, bfloat16, float16 or int8; empty: the default"
+    )
     options = parser.parse_args()
     cuda.require()
     print(f"{cuda.device_name()}; {machine()}\n", flush=True)
     rows = []
     for name in options.games:
         for batch in options.batches:
-            mine = ours(name, batch, options.simulations, not options.puct)
+            mine = ours(name, batch, options.simulations, not options.puct, options.dtype)
             peer = theirs(name, batch, options.simulations)
             tower = "x".join(map(str, TOWERS[name]))
             rows.append(

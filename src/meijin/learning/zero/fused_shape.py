@@ -11,7 +11,7 @@ from meijin.learning.nets.plan import Plan
 SHARED = 227 * 1024  # bytes of shared memory that a block may have
 WORKERS = 2  # warpgroups that compute
 MOST_SUMS = 144  # registers of a thread that may hold sums of products
-MOST_HEADS = 96
+MOST_CHANNELS, MOST_HEADS = 128, 96
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ class Shape:
         steps = self.channels * self.bytes // 32  # products of a tap
         return (
             self.channels % 32 == 0
+            and self.channels <= MOST_CHANNELS
             and self.heads <= MOST_HEADS
             and self.inputs * 2 * self.split <= self.channels * self.bytes  # the stem's weights fit in a stage, too
             and steps % self.split == 0
@@ -140,11 +141,9 @@ class Shape:
         names += ["boards", "taps", "split", "stages"]
         values = {name.upper(): int(getattr(self, name)) for name in names}
         values |= {"INT8": int(self.int8), "SHARED_BYTES": self.shared}
-        products = [
-            _product("mma_half", self.channels, "f16"),
-            _product("mma_tower", self.channels, "s8" if self.int8 else "f16"),
-            _product("mma_heads", self.heads, "f16", left=True),
-        ]
+        products = [_product("mma_half", self.channels), _product("mma_heads", self.heads, left=True)]
+        if self.int8:
+            products.append(_product("mma_bytes", self.channels, half=False))
         return source("tower", values, *products)
 
 
@@ -154,9 +153,9 @@ def source(name: str, values: dict[str, int], *functions: str) -> str:
     return "\n".join([*macros, *functions, (files("meijin.learning.zero") / f"{name}.cu").read_text()])
 
 
-def _product(name: str, n: int, kind: str, left: bool = False) -> str:
+def _product(name: str, n: int, half: bool = True, left: bool = False) -> str:
     """The C++ function of a `wgmma` instruction, 64 rows by n columns; with `left` its left side is in registers."""
-    size, half = n // 2, kind == "f16"
+    size = n // 2
     sums = ", ".join(f"%{i}" for i in range(size))
     a = "{" + ", ".join(f"%{size + i}" for i in range(4)) + "}" if left else f"%{size}"
     b = f"%{size + (4 if left else 1)}"

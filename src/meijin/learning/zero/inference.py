@@ -7,6 +7,7 @@ most of the speed when they are shared.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -152,10 +153,7 @@ class TorchEvaluator(Evaluator):
         self.dtype = dtype or (torch.float16 if cuda else cpu_dtype())
         self._graph: Any = None
         try:
-            int8 = self.dtype is torch.int8
-            self.fused = fused.fitting(net, self.device, batch, int8) if self.dtype in FUSED else None
-            if int8 and self.fused is None:
-                raise BadParameter(f"dtype='{INT8}': {fused.problem(net, self.device) or 'the net is too wide for it'}")
+            self.fused = self._fused(net)
             if self.fused is None:
                 self.inference = InferenceNet(net, self.dtype, align=8 if cuda else 1).to(self.device)
             shape = net.game.num_planes or 0, len(net.game.board.cells)
@@ -169,6 +167,22 @@ class TorchEvaluator(Evaluator):
                 f"the GPU does not have enough memory for a net of {net.num_weights:,} weights with batch={batch}; "
                 f"choose a smaller batch ({str(error).splitlines()[0]})"
             ) from None
+
+    def _fused(self, net: Net) -> fused.FusedNet | None:
+        """The net as one kernel, where that is possible; by bytes there is no other way."""
+        int8 = self.dtype is torch.int8
+        if self.dtype not in FUSED:
+            return None
+        try:
+            found = fused.fitting(net, self.device, self.batch, int8)
+        except MeijinError as error:
+            if int8:
+                raise
+            warnings.warn(f"the net runs layer by layer, which is slower: {error}", stacklevel=3)
+            return None
+        if int8 and found is None:
+            raise BadParameter(f"dtype='{INT8}': {fused.problem(net, self.device) or 'the net is too wide for it'}")
+        return found
 
     def _record(self) -> None:
         self._graph = recorded(lambda: self._step(self.batch), side_stream(str(self.device)))

@@ -10,8 +10,8 @@
 // more rounded up to a multiple of 16; POLICY and VALUE, channels of the heads' first layers,
 // and HEADS, both together rounded up to 8; INT8: whether the tower computes with bytes (activations u8, weights s8)
 // rather than in half precision; BOARDS of a worker; STAGES of weights in shared memory, each of them TAPS of a
-// convolution, or one of SPLIT parts of a tap; SHARED_BYTES. As functions come the instructions mma_half and mma_tower
-// (N = CHANNELS) and mma_heads (N = HEADS, its left side in registers).
+// convolution, or one of SPLIT parts of a tap; SHARED_BYTES. As functions come the instructions mma_half and, for INT8,
+// mma_bytes (N = CHANNELS) and mma_heads (N = HEADS, its left side in registers).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -126,15 +126,14 @@ struct Ring {
     }
 };
 
-// One convolution of all tiles of a worker. `STEM`: of the input, which is in half precision always.
-DEVICE void multiply(float (&sum)[CHANNELS / 2], u64 a, u64 b, float) { mma_half(sum, a, b); }
+DEVICE void multiply(float (&sum)[CHANNELS / 2], u64 a, u64 b) { mma_half(sum, a, b); }
 #if INT8
-DEVICE void multiply(Sum (&sum)[CHANNELS / 2], u64 a, u64 b, char) { mma_tower(sum, a, b); }
+DEVICE void multiply(int (&sum)[CHANNELS / 2], u64 a, u64 b) { mma_bytes(sum, a, b); }
 #endif
 
+// One convolution of all tiles of a worker. `STEM`: of the input, which is in half precision always.
 template <bool STEM, typename T>
 DEVICE void convolve(T (&sum)[TILES][CHANNELS / 2], Ring& ring, u32 act, bool leader) {
-    constexpr bool WIDE = STEM || !INT8;
     constexpr int PARTS = STEM ? 1 : SPLIT, PASSES = 9 / TAPS * PARTS;
     constexpr int STEPS = STEM ? INPUTS / 16 : CHANNELS / (INT8 ? 32 : 16) / SPLIT;
 #pragma unroll
@@ -148,7 +147,6 @@ DEVICE void convolve(T (&sum)[TILES][CHANNELS / 2], Ring& ring, u32 act, bool le
         barrier_wait(ring.full + 8 * ring.slot, ring.phase);
         u32 weights = ring.stages + ring.slot * STAGE;
         u32 from = act;
-        if (TAPS == 9) from -= (LINE + 1) * 16;
         if (TAPS == 3) from += (pass - 1) * LINE * 16 - 16;
         if (TAPS == 1) {
             int tap = pass / PARTS;
@@ -163,10 +161,7 @@ DEVICE void convolve(T (&sum)[TILES][CHANNELS / 2], Ring& ring, u32 act, bool le
                     u32 shift = (t * 8 * STEP + tap / 3 * LINE + tap % 3 + k * 2 * ROWS) * 16;
                     u64 a = matrix<STEP * 16, ROWS * 16>(from + shift);
                     u64 b = matrix<128, CHANNELS * 16>(weights + (tap * STEPS + k) * 2 * CHANNELS * 16);
-                    if constexpr (WIDE)
-                        multiply(sum[t], a, b, 0.0f);
-                    else
-                        multiply(sum[t], a, b, 'b');
+                    multiply(sum[t], a, b);
                 }
         mma_commit();
         if (pass) {
@@ -295,8 +290,8 @@ DEVICE void write_heads(const uint4* rest, u32 weights, const float* bias, const
     }
 }
 
+// `cells`: the cell at each place, -1 where there is none.
 extern "C" __global__ void __launch_bounds__(128 * (WORKERS + 1), 1)
-    // `cells`: the cell at each place, -1 where there is none
     tower(const float* x, const int* cells, const char* weights, const uint4* heads, const float* numbers, u16* policy,
           u16* value, u64 count) {
     const int batch = (int)count;
