@@ -77,7 +77,7 @@ class TdConfig(RunConfig):
     memory: Count = 10_000  # moves that are remembered for that, within an iteration
     cap: Natural = 0  # moves after which a game is broken off; 0: none
     threads: Count = 1  # that play and learn with the same weights; runs repeat exactly with 1 only
-    at_once: Count = 1024  # games that do so on a GPU
+    at_once: Count = 2048  # games that do so on a GPU
     seed: int = 0  # of tuples and games
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)  # see `length.evaluate`
     length: TdLength = field(default_factory=TdLength)  # of the run

@@ -1,0 +1,173 @@
+"""Learning on a GPU: move for move what a CPU learns, under Numba's simulator and on a device; what a GPU cannot do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("safetensors")
+
+from meijin import make, training
+from meijin.core.errors import BadParameter, NoDevice
+from meijin.learning.td.config import TdConfig
+from meijin.learning.td.gpu import GpuNetwork, by_feature
+from meijin.learning.td.kernels import make_enter
+from meijin.learning.td.network import Network
+from meijin.learning.td.room import ID, NONE, TD, Rule
+
+TUPLES: dict[str, Any] = {"tuples.count": 3, "tuples.length": 3, "tuples.symmetries": 1}
+RULES: dict[str, dict[str, Any]] = {
+    "tic_tac_toe": {"trace": 0.5, "coherence": NONE, "random_plies": 2},
+    "2048(size=2)": {"gamma": 0.99},
+    "nim(heaps=(2, 3), players=3)": {"first_moves": 1, "learn_random": 1},
+}
+
+
+def rule(net: Network, **changes: Any) -> Rule:
+    return Rule(
+        kind=TD, learns=1, squashes=int(net.squashes), coherence=ID, alpha=1.0 / net.scale, beta=2.7, trace=0.0,
+        gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0, replay=0, cap=net.game.longest,
+    )._replace(**changes)  # fmt: skip
+
+
+def learned_alike(name: str, games: int) -> None:
+    """One game at a time learns the same on both. The weights begin at random, so that no two moves are worth the same:
+    sums in another order would break such ties in other ways."""
+    game = make(name)
+    config = TdConfig(name).changed({**TUPLES, "trace": 0.5})
+    nets = [Network.fresh(game, config) for _ in range(2)]
+    for net in nets:
+        net.weights[:] = np.random.default_rng(1).normal(0, 0.1, len(net.weights))
+    before = nets[0].weights.copy()
+    follow = rule(nets[0], **RULES[name])
+    room = nets[0].room(config.reach, seed=5)
+    made = nets[0].play(room, follow, games)
+    gpu, totals = GpuNetwork(nets[1], 1, config.reach, seed=5), np.zeros(game.seats + 4)
+    while totals[-2] < games:
+        totals += gpu.play(follow, 1)
+    gpu.fetch()
+    assert totals[: game.seats + 2] == pytest.approx(room.totals, rel=1e-5)
+    assert made <= totals[-1] <= made + 1  # the next game may have begun
+    assert np.abs(nets[0].weights - before).max() > 0.1
+    assert nets[1].table == pytest.approx(nets[0].table, abs=1e-4)
+
+
+def learns_and_resumes(folder: Path, device: str = "cuda", **changes: Any) -> None:
+    settings = {"at_once": 2, "games": 1, "epsilon": 0, "length.evaluate": 2, **changes}
+    run = training.td("2048(size=2)", out=folder, changes=settings, iterations=1, device=device)
+    run.go()
+    before = run.network.weights.copy()
+    again = training.td("2048(size=2)", out=folder, resume=True, iterations=2, device=device)
+    assert (again.network.weights == before).all() and again.iteration == 1
+    again.go()
+    assert again.iteration == 2 and (again.network.weights != before).any()
+
+
+def share_once() -> None:
+    """Have the simulator's threads make every shared array once; two that come at the same moment would make two."""
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+    class Allocations(dict[Any, Any]):
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def get(self, key: Any, default: Any = None) -> Any:
+            self.lock.acquire()  # until the one that finds nothing has set it
+            if key in self:
+                self.lock.release()
+            return super().get(key, default)
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(key, value)
+            self.lock.release()
+
+    begin = FakeCUDAShared.__init__
+
+    def init(self: Any, size: int) -> None:
+        begin(self, size)
+        self._allocations = Allocations()
+
+    FakeCUDAShared.__init__ = init
+
+
+def test_the_simulator_learns_as_a_cpu_does(tmp_path: Path) -> None:
+    code = (
+        "import sys, warnings; from pathlib import Path; warnings.simplefilter('ignore')\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from meijin.training import td_run\n"
+        "from test_td_gpu import RULES, learned_alike, learns_and_resumes, share_once\n"
+        "share_once(); td_run.MOVES = 4\n"
+        "for name in RULES: learned_alike(name, games=2)\n"
+        f"learns_and_resumes(Path({str(tmp_path / 'run')!r}))\n"
+    )
+    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "MEIJIN_JIT": "0"}
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four(width=5, height=4)", "sim"])
+def test_a_gpu_reads_positions_as_a_cpu_does(name: str) -> None:
+    """The index of every feature, for both seats of networks that they share."""
+    game = make(name)
+    net = Network.fresh(game, TdConfig(name).changed({"tuples.share": True, "tuples.count": 4, "tuples.length": 4}))
+    lookup, room = by_feature(net.layout), net.room()
+    enter = make_enter(game)
+    cells = lookup.cells.reshape(-1, lookup.entries, net.features)
+    codes = lookup.codes.reshape(-1, lookup.entries, lookup.values, net.features)
+    game.start(room.states[0])
+    for move in (0, 4, 3):
+        game.play(room.states[0], move)
+        seat, _ = enter(net.layout, room)
+        view = lookup.views[seat]
+        for f in range(net.features):
+            values = room.base[cells[view, :, f]]
+            index = lookup.first[f] + codes[view, np.arange(lookup.entries), values, f].sum()
+            assert index == room.now[f]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"replay": 3}, "device 'cuda': replay=3: a GPU has no replay memory; set it to 0, or use the CPU"),
+        ({"tuples.stages": [2], "tuples.copy": True}, "tuples.copy=true: a GPU does not copy stages"),
+        ({"learn": "q"}, "learn=q: a GPU learns td only"),
+    ],
+)
+def test_what_a_gpu_cannot_do_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    method = changes.pop("learn", "td")
+    with pytest.raises(BadParameter, match=message):
+        training.start(method, "tic_tac_toe", out=tmp_path / "run", changes=changes, device="cuda")
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_a_gpu_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.core.cuda.problem", lambda: "there is none")
+    with pytest.raises(NoDevice, match="no GPU can be used: there is none"):
+        training.td("tic_tac_toe", out=tmp_path / "run", device="cuda")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", RULES)
+def test_a_device_learns_as_a_cpu_does(name: str) -> None:
+    learned_alike(name, games=200)
+
+
+@pytest.mark.gpu
+def test_a_run_on_a_device_resumes(tmp_path: Path) -> None:
+    learns_and_resumes(tmp_path / "run", games=2000, at_once=64)
+
+
+@pytest.mark.gpu
+def test_thousands_of_games_at_once_learn_to_play_perfectly(tmp_path: Path) -> None:
+    run = training.td("tic_tac_toe", out=tmp_path / "run", changes={"games": 200_000}, iterations=2, device="cuda")
+    run.go()
+    from meijin.arena.evaluators import evaluate, evaluator
+
+    assert evaluate(run.game, run.agent(), evaluator("vs(perfect(vary=True), games=100)")).value == 0.5
