@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+# There are more processes than cores already: threads of PyTorch would wait for each other, and not idly.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 gc.disable()  # until everything is collected: what is imported and collected stays to the end
 
 #: The files that take longest when nothing is compiled yet, the longest first.

@@ -24,7 +24,7 @@ LAYOUTS = ("standard", "belgian_daisy", "german_daisy")
 PERFT = {"standard": [44, 1936, 98912], "belgian_daisy": [52, 2692, 149322]}
 
 #: Games against abalone-boai, which takes about half a second for each.
-GAMES = int(os.environ.get("MEIJIN_ABALONE_GAMES", "24"))
+GAMES = int(os.environ.get("MEIJIN_ABALONE_GAMES", "12"))
 
 
 def setup(black: str, white: str = "", *, seat: int = 0, game: Game | None = None) -> State:

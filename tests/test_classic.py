@@ -20,6 +20,7 @@ from meijin.core.game import Game
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from meijin.learning import optimizers  # noqa: E402
 from meijin.learning.checkpoint import read, write  # noqa: E402
 from meijin.learning.classic import checkpoint, examples, fitting  # noqa: E402
 from meijin.learning.classic.choice import any_legal, chooser, draw, probabilities  # noqa: E402
@@ -52,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A policy and a value net of tic-tac-toe, trained on exact data in seconds."""
     folder, game = tmp_path_factory.mktemp("runs"), make("tic_tac_toe")
     for net in ("policy", "value"):
-        train(game, folder / net, 1, net=net, learn="exact", epochs=25, **QUICK)
+        train(game, folder / net, 1, net=net, learn="exact", epochs=15, **QUICK)
     return {net: folder / net for net in ("policy", "value")}
 
 
@@ -75,7 +76,7 @@ def test_moves_written_down_are_not_changed_by_what_is_played_later() -> None:
     fitting.fit(
         fitting.move_loss(game, net, moves),
         len(moves),
-        torch.optim.Adam(net.parameters()),
+        optimizers.Adam(net.parameters()),
         ClassicConfig("tic_tac_toe", epochs=1),
         (0,),
     )

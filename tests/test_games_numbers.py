@@ -17,7 +17,7 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.rng import below, choose, stream
 from meijin.core.state import State
 
-GAMES = 2000
+GAMES = 1000
 
 # ---- random games, written down ----
 

@@ -27,7 +27,7 @@ PERFT = [14, 181, 2512, 35401, 533203, 8276188]
 START = "rbsgk/4p/5/P4/KGSBR b - 1"
 
 #: How many random games are compared with Fairy-Stockfish; 3000 take some minutes.
-GAMES = int(os.environ.get("MEIJIN_MINISHOGI_GAMES", "150"))
+GAMES = int(os.environ.get("MEIJIN_MINISHOGI_GAMES", "80"))
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from meijin.core.catalogue import games, make  # noqa: E402
 from meijin.core.errors import BadParameter, MeijinError, NoDevice, UnknownName  # noqa: E402
 from meijin.core.state import State  # noqa: E402
+from meijin.learning import optimizers  # noqa: E402
 from meijin.learning.nets.config import SIZES, NetConfig  # noqa: E402
 from meijin.learning.nets.evaluator import CpuEvaluator  # noqa: E402
 from meijin.learning.nets.layout import layout  # noqa: E402
@@ -256,7 +257,7 @@ def test_learns_a_few_positions_by_heart(name):
     moves = torch.randint(game.num_moves, (12,))
     values = torch.rand(12, game.seats) * 1.6 - 0.8
     plies = torch.log1p(torch.arange(12.0))
-    optimiser = torch.optim.Adam(net.parameters(), 3e-3)
+    optimiser = optimizers.Adam(net.parameters(), 3e-3)
     for _ in range(120):
         found = net.outputs(x)
         loss = torch.nn.functional.cross_entropy(found.logits, moves)

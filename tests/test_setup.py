@@ -19,6 +19,9 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.pieces import Piece
 from meijin.core.state import State
 
+#: `test_check.py` tries the compiled rules of these. It tries the interpreted rules of the others, by these laws too.
+COMPILED = ("2048", "abalone", "cube", "einstein", "minishogi", "nim")
+
 OWN = [name for name in game_names() if make(name).setup is not None]
 
 #: Interpreted, smaller boards will do; the others have other records or other rules than the defaults.
@@ -45,7 +48,13 @@ def evidence(game: Game, games: int = 2) -> Evidence:
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("name", [*(SMALLER.get(name, name) for name in OWN), *VARIANTS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name if name in COMPILED else pytest.param(SMALLER.get(name, name), marks=pytest.mark.soak) for name in OWN),
+        *VARIANTS,
+    ],
+)
 def test_every_game_keeps_the_laws_interpreted(name: str) -> None:
     """Interpreted, where an index outside an array is an error at its line."""
     found = evidence(make(name), 1)

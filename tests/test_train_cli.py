@@ -138,7 +138,7 @@ def test_a_game_of_ones_own_trains_in_worker_processes() -> None:
     Path("my game.py").write_text(Path(tic_tac_toe.__file__).read_text().replace('@game("', '@game("my_'))
     command = [
         sys.executable, "-m", "meijin", "train", "my_tic_tac_toe", "zero", *QUICK, "--iterations=1", "--out=r",
-        "--load", "my game.py", "--selfplay-device", "cpu,cpu",
+        "--load", "my game.py", "--selfplay-device", "cpu,cpu", "--set=length.positions=20", "--set=replay.start=16",
     ]  # fmt: skip
     interpreted = {**os.environ, "MEIJIN_JIT": "0"}  # quicker than compiling for a game that is used once
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=interpreted)

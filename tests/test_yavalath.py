@@ -86,7 +86,13 @@ class Naive:
         self.seat = following
 
 
-@pytest.mark.parametrize(("players", "swap", "games"), [(2, False, 1000), (2, True, 400), (3, False, 600)])
+LONG = ((2, False, 1000), (2, True, 400), (3, False, 600))
+
+
+@pytest.mark.parametrize(
+    ("players", "swap", "games"),
+    [(2, False, 250), (2, True, 120), (3, False, 200), *(pytest.param(*each, marks=pytest.mark.soak) for each in LONG)],
+)
 def test_random_games_agree_with_naive_rules(players: int, swap: bool, games: int) -> None:
     """In every second game nobody makes three in a line, or leaves a line of four undone, without need: boards fill."""
     game = make("yavalath", players=players, swap=swap)
@@ -289,8 +295,8 @@ def test_positions_are_equal_however_they_were_reached() -> None:
 
 
 @pytest.mark.parametrize("expression", ["yavalath(swap=True)", "yavalath(players=3)"])
-def test_laws_of_games(expression: str, compiled_in_soak: None) -> None:
-    check_game(make(expression), games=4, gpu=False)
+def test_laws_of_games(expression: str, compiled_in_soak: bool) -> None:
+    check_game(make(expression), games=4 if compiled_in_soak else 1, gpu=False)
 
 
 @pytest.mark.parametrize(

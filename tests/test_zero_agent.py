@@ -187,7 +187,7 @@ def test_values_are_those_of_their_seats(interpreted: None) -> None:
 def test_chance_is_visited_by_its_odds(interpreted: None) -> None:
     net = small_net("einstein")
     state = State(net.game).roll(stream(1))
-    player = OfNet(net, 300)
+    player = OfNet(net, 100)
     found = player.analyse(state)
     arrays, checked = player._player.forest.arrays, 0
     for node in arrays.nodes[0, : found.nodes]:

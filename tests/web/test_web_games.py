@@ -15,8 +15,8 @@ from meijin.core.state import State
 from serving import Server
 
 NAMES = sorted({"chomp", *(name for name in games.names() if make(name).score.__module__.startswith("meijin."))})
-BY_HAND = 12  # moves of the end that are made by mouse where a game is longer
-TRIES = 12  # random games of which the shortest is taken
+BY_HAND = 6  # moves of the end that are made by mouse where a game is longer
+TRIES = 3  # random games of which the shortest is taken
 
 NEARLY_OVER = {
     "2048": [3, 4, 5, 6, 7, 8, 9, 10, 3, 4, 5, 6, 7, 7, 3, 4]

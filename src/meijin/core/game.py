@@ -19,6 +19,7 @@ from meijin.core.errors import IllegalMove, RuleError, UnknownName, suggest
 from meijin.core.moves import Move, Path, checked_path, named_moves, path_name, permuted
 from meijin.core.parameters import Parameter
 from meijin.core.pieces import Piece
+from meijin.core.records import Record
 
 
 @dataclass(eq=False)
@@ -321,4 +322,4 @@ def _in_words(fields: Any) -> np.dtype[Any]:
         "itemsize": -(-fields.itemsize // 8) * 8,
     }
     words = np.dtype(layout, align=fields.isalignedstruct)  # type: ignore[call-overload]
-    return np.dtype((np.record, words))
+    return np.dtype((Record, words))

@@ -21,6 +21,7 @@ from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds, stopped
 from meijin.core.options import between
+from meijin.core.records import Record
 from meijin.core.state import State
 from meijin.search.hashing import keyer, table_size, words
 from meijin.search.pace import Pace
@@ -56,7 +57,7 @@ def slot_dtype(seats: int) -> np.dtype[Any]:
         ("plies", "i2"),  # depth + 1; 0: an empty slot
         ("exact", "i1"),
     ]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.dtype((Record, np.dtype(fields, align=True)))
 
 
 def searcher(game: Game) -> Function:

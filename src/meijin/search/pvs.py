@@ -18,6 +18,7 @@ import numpy as np
 from meijin.core.compile import Function
 from meijin.core.game import OVER, Game
 from meijin.core.kernels import copy, stopped
+from meijin.core.records import Record
 from meijin.search.hashing import keyer
 
 WIN = 1_000_000  # less the plies it takes
@@ -36,7 +37,7 @@ MOST_HISTORY = 1 << 34  # below the ranks that other reasons give
 
 SLOT = np.dtype(
     (
-        np.record,
+        Record,
         np.dtype(
             [
                 ("key", "u8"),

@@ -12,6 +12,7 @@ from meijin.core.check.laws import Evidence, Tried
 from meijin.core.errors import RuleError
 from meijin.core.game import Game
 from meijin.core.moves import Path
+from meijin.core.records import Record
 
 _STEPS = "a tuple of steps: a cell such as 3, a frozenset of cells of which any will do, or a word such as 'pass'"
 
@@ -23,7 +24,7 @@ def declarations(evidence: Evidence) -> Tried:
     options = max(game.num_moves, game.num_outcomes)
     owners = [piece.owner for piece in game.pieces if piece.owner is not None]
     trays = [cell.tray for cell in game.board.cells if cell.tray is not None]
-    shadowed = [name for name in names if hasattr(np.record, name)]
+    shadowed = [name for name in names if hasattr(Record, name)]
     strange = [name for name in names if game.dtype[name].base.kind not in "iufb"]
     seats = f"seats are 0 to {game.seats - 1}"
     claims: list[tuple[bool, str, str]] = [

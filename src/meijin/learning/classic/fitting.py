@@ -12,6 +12,7 @@ from torch import Tensor
 
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
+from meijin.learning import optimizers
 from meijin.learning.classic.config import ClassicConfig
 from meijin.learning.classic.encoding import Encoder
 from meijin.learning.classic.episodes import Moves
@@ -24,8 +25,8 @@ Loss = Callable[[Tensor], Tensor]  # rows of the data -> the mean loss over them
 
 def make_optimizer(net: Net, config: ClassicConfig) -> torch.optim.Optimizer:
     if config.optimizer_name == "adam":
-        return torch.optim.Adam(net.parameters(), lr=config.rate)
-    return torch.optim.SGD(net.parameters(), lr=config.rate, momentum=config.momentum)
+        return optimizers.Adam(net.parameters(), lr=config.rate)
+    return optimizers.SGD(net.parameters(), lr=config.rate, momentum=config.momentum)
 
 
 def example_loss(game: Game, net: Net, examples: Examples) -> Loss:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from meijin.core.errors import MeijinError
+from meijin.learning import optimizers
 from meijin.learning.zero.config import TrainingConfig
 from meijin.learning.zero.inference import cpu_dtype
 from meijin.learning.zero.nets import Net, Outputs
@@ -49,7 +50,7 @@ class Learner:
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
         self.replicas: Others | None = None
 
-    # PyTorch takes seconds to load its compiler, even for an optimizer: games can begin before.
+    # PyTorch takes seconds to load its compiler: games can begin before.
     @cached_property
     def forward(self) -> Callable[[Tensor], Outputs]:
         return torch.compile(self.net.outputs) if self.config.compiled else self.net.outputs
@@ -62,8 +63,8 @@ class Learner:
         others = [p for p in self.net.parameters() if p.ndim <= 1]
         groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
         if config.optimizer == "sgd":
-            return torch.optim.SGD(groups, lr=config.rate, momentum=0.9, nesterov=True)
-        return torch.optim.AdamW(groups, lr=config.rate, fused=self.device.type == "cuda")
+            return optimizers.SGD(groups, lr=config.rate, momentum=0.9, nesterov=True)
+        return optimizers.AdamW(groups, lr=config.rate, fused=self.device.type == "cuda")
 
     def rate(self, progress: float) -> float:
         """The learning rate at that share of the run."""

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from meijin.core.records import Record
+
 NONE = -1  # no child yet
 ASKED = -2  # no child yet, but the net has been asked about it: see `leaves`
 
@@ -28,7 +30,7 @@ def node_dtype() -> np.dtype[Any]:
         ("value", "f4"),  # what the net says the mover can expect; of chance: where its outcomes begin, see `by_odds`
         ("mark", "i4"),  # simulations under way below it, see `leaves`; its new place while the tree is rerooted
     ]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.dtype((Record, np.dtype(fields, align=True)))
 
 
 def edge_dtype(seats: int) -> np.dtype[Any]:
@@ -41,7 +43,7 @@ def edge_dtype(seats: int) -> np.dtype[Any]:
         ("move", "i4"),
         ("proven", "i4"),  # 1: its mean is what best play gives, exactly
     ]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.dtype((Record, np.dtype(fields, align=True)))
 
 
 # Slots of a tree's `info` (int32).

@@ -28,6 +28,7 @@ from meijin.core import compile as compiling
 from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, no_odds, playout
+from meijin.core.records import Record
 from meijin.core.rng import below
 from meijin.search.mcts.playouts import make_finish
 from meijin.search.mcts.selection import EXPLORATION, MEAN, RAVE_MEAN, RAVE_VISITS, Options, make_order, make_select
@@ -80,7 +81,7 @@ def node_dtype(seats: int) -> np.dtype[Any]:
         ("turn", "i1"),  # who moves here; known from the first visit on
         ("proven", "i1"),
     ]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.dtype((Record, np.dtype(fields, align=True)))
 
 
 def make_clear(game: Game) -> Function:

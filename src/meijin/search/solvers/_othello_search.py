@@ -17,6 +17,7 @@ import numpy as np
 from meijin.core.bits import count, lowest, without_lowest
 from meijin.core.compile import Function
 from meijin.core.game import Game
+from meijin.core.records import Record
 from meijin.search.solvers._othello_bits import NEAR, ONE, ZERO, around, flips, last_flips, places, stable
 from meijin.search.solvers._othello_order import DISC, LOST, cells, guesser
 
@@ -32,7 +33,7 @@ STABLE_FROM = np.array([min(2 * n, 64) for n in range(65)], np.int64)
 #: All that one search writes besides its table. One record: kernels hand it on as a single pointer.
 WORK = np.dtype(
     (
-        np.record,
+        Record,
         np.dtype(
             [
                 ("nodes", "i8"),
@@ -49,7 +50,7 @@ WORK = np.dtype(
 #: A position in the table: the true value lies in low..high.
 SLOT = np.dtype(
     (
-        np.record,
+        Record,
         np.dtype(
             [("mine", "u8"), ("theirs", "u8"), ("low", "i1"), ("high", "i1"), ("empty", "i1"), ("best", "i1", (2,))],
             align=True,

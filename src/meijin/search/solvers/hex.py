@@ -28,6 +28,7 @@ from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.core.moves import Move
+from meijin.core.records import Record
 from meijin.core.state import State
 from meijin.search.pace import Alarm
 from meijin.search.solvers._hex_cells import BLACK, LARGEST, WHITE, Shape, fill, shape, turned
@@ -43,7 +44,7 @@ _NONE, _ONE = np.uint64(0), np.uint64(1)
 _WHITE_MOVES, _IS_WON, _IN_USE = _ONE << np.uint64(63), _ONE << np.uint64(62), _ONE << np.uint64(63)
 
 #: A solved position: its stones with `_WHITE_MOVES` in `black`, `_IS_WON` and `_IN_USE` in `white`.
-SLOT = np.dtype((np.record, np.dtype([("black", "u8"), ("white", "u8"), ("proof", "u8")])))
+SLOT = np.dtype((Record, np.dtype([("black", "u8"), ("white", "u8"), ("proof", "u8")])))
 
 
 class Work(NamedTuple):
