@@ -153,6 +153,14 @@ def test_without_a_gpu_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.Mo
         training.td("tic_tac_toe", out=tmp_path / "run", device="cuda")
 
 
+def test_tables_that_a_gpu_has_no_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.core.cuda.use", lambda name: None)
+    monkeypatch.setattr("meijin.core.cuda.free_memory", lambda: 1000)
+    net = Network.fresh(make("tic_tac_toe"), TdConfig("tic_tac_toe"))
+    with pytest.raises(BadParameter, match="GiB of the GPU's memory, and 0.0 GiB are free"):
+        GpuNetwork(net, 1, 1, 0)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", RULES)
 def test_a_device_learns_as_a_cpu_does(name: str) -> None:

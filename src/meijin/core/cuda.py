@@ -107,6 +107,11 @@ def use(name: str) -> None:
         module().select_device(int(number or 0))
 
 
+def free_memory() -> int:
+    """Bytes of the device's memory that are free; the simulator has no end of them."""
+    return 2**62 if simulated() else int(module().current_context().get_memory_info().free)
+
+
 def require() -> None:
     """Raise NoDevice unless a GPU can be used."""
     if why := problem():

@@ -41,7 +41,12 @@ class GpuNetwork:
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights are more than a GPU can number; use fewer tuples"
             )
-        self.network, self.at_once, self.reach = network, at_once, reach
+        if (needed := 4 * (VISITS + 1) * len(network.table)) > (free := cuda.free_memory()):
+            raise BadParameter(
+                f"tuples: {len(network.table):,} weights need {needed / 2**30:,.1f} GiB of the GPU's memory, and "
+                f"{free / 2**30:,.1f} GiB are free; use shorter or fewer tuples, fewer values or stages"
+            )
+        self.network, self.at_once = network, at_once
         self._lookup = Lookup(
             *(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in by_feature(network.layout))
         )
