@@ -157,7 +157,7 @@ def test_tables_that_a_gpu_has_no_room_for_are_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr("meijin.core.cuda.use", lambda name: None)
     monkeypatch.setattr("meijin.core.cuda.free_memory", lambda: 1000)
     net = Network.fresh(make("tic_tac_toe"), TdConfig("tic_tac_toe"))
-    with pytest.raises(BadParameter, match="GiB of the GPU's memory, and 0.0 GiB are free"):
+    with pytest.raises(BadParameter, match=r"GiB of the GPU's memory, and 0\.0 GiB are free"):
         GpuNetwork(net, 1, 1, 0)
 
 
