@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,6 +96,20 @@ def test_a_game_is_played_while_its_rules_are_compiled(tmp_path: Path) -> None:
             made = server.post(f"tables/{id_}/play", move=move, ply=ply)
         assert made["result"]["scores"] == [1.0, -1.0]
         assert server.refusal("look", game="tic_tac_toe", moves=[0, 0]) == "illegal"
+
+
+def test_agents_are_compiled_while_a_person_thinks_about_the_first_move(server: Server) -> None:
+    tables, asked = server.app.state.tables, []
+
+    async def call(name: str, args: dict[str, str], home: str | None = None) -> None:
+        asked.append((name, args["game"], home))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "settings", dataclasses.replace(tables.settings, warm="go"))
+        patch.setattr(tables.lanes.moves, "call", call)
+        table(server, game="nim", seats=[PERSON, PERSON])  # nobody to wait for
+        ids = [table(server, game="nim", seats=[PERSON, RANDOM])["id"] for _ in range(2)]
+    assert asked == [("warm", "nim", f"{ids[0]}:1")]  # once is enough
 
 
 def test_what_is_not_a_move_is_refused_and_changes_nothing(server: Server) -> None:

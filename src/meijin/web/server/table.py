@@ -67,6 +67,11 @@ class Table:
         return -2 if self.body["result"] else int(self.body["look"]["turn"])
 
     @property
+    def waits_for_person(self) -> bool:
+        """Whether a person is to move and agents after that."""
+        return self._person(self.turn) and any(seat["kind"] == "agent" for seat in self.body["seats"])
+
+    @property
     def used(self) -> bool:
         return bool(self.listeners) or self._task is not None or self.lock.locked()
 

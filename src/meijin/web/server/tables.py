@@ -31,6 +31,7 @@ class Tables:
         self._open: dict[str, Table] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._permitted: dict[tuple[str, str], str] = {}
+        self._warmed = {settings.warm}  # games whose agents are compiled or about to be
 
     # ---- agents ----
 
@@ -108,7 +109,17 @@ class Tables:
         table.finish()
         await self.store.save(body)
         self._open[table.id] = table
+        if self.settings.warm and table.waits_for_person and begun["game"] not in self._warmed:
+            self._warmed.add(begun["game"])
+            self.spawn(self._warm(table))
         return table
+
+    async def _warm(self, table: Table) -> None:
+        """Compile what agents need while a person thinks about the first move of a game."""
+        seat = next(k for k, sitter in enumerate(table.body["seats"]) if sitter["kind"] == "agent")
+        with contextlib.suppress(Refusal):
+            async with self.thinkers:
+                await self.lanes.moves.call("warm", {"game": table.body["game"]}, home=f"{table.id}:{seat}")
 
     async def open(self, id_: str) -> Table:
         table = self._open.get(id_)
