@@ -59,7 +59,6 @@ class Settings:
     cool: float = 0.0  # the temperature from there on; 0: the best move
     random_share: float = 0.0  # share of the games that begin with random plies
     random_plies: int = 0  # at most
-    random_moves: float = 0.0  # share of the moves of self-play that are random: shows what mistakes are worth
     cap: int = 0  # plies after which a game is cut short and scored as it stands; 0: never
     resign: float = -2.0  # value in [-1, 1] below which a seat resigns; -1 or less: never
     play_on: float = 0.1  # share of the games in which no seat may resign, to see how often that would be wrong
@@ -72,7 +71,7 @@ class Settings:
         for name, low in LEAST.items():
             if not getattr(self, name) >= low:
                 raise BadParameter(f"{name}={getattr(self, name)!r}: must be at least {low}")
-        for name in ("noise", "full_share", "random_share", "random_moves", "play_on"):
+        for name in ("noise", "full_share", "random_share", "play_on"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadParameter(f"{name}={getattr(self, name)!r}: must be between 0 and 1")
         if self.full_share < 1 and self.fast_simulations < 1:
@@ -102,7 +101,6 @@ class Settings:
             (layout.COOL, self.cool),
             (layout.RANDOM_SHARE, self.random_share),
             (layout.RANDOM_PLIES, self.random_plies),
-            (layout.RANDOM_MOVES, self.random_moves),
             (layout.CAP, self.cap),
             (layout.RESIGN, self.resign),
             (layout.RESIGN_PLAY_ON, self.play_on),

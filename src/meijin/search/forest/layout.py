@@ -94,8 +94,7 @@ HURRY = 22  # 1: a root that is proven moves at once
 RIVALS = 23  # this many trees, the first ones, play against a past net
 NET = 24  # the number of the net that answers, which is kept with every position
 LEAVES = 25  # the most leaves of a tree that the net is asked about at once
-RANDOM_MOVES = 26  # share of the moves of self-play that are random
-OPTIONS_SIZE = 27
+OPTIONS_SIZE = 26
 
 # Slots of `stats` (int64), one row per tree.
 GAMES = 0  # finished games

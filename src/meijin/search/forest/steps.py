@@ -45,7 +45,6 @@ from meijin.search.forest.layout import (
     PLIES,
     PLY,
     PROVEN,
-    RANDOM_MOVES,
     RANDOM_PLIES,
     RANDOM_SHARE,
     READY,
@@ -206,8 +205,6 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
         else:
             e = pick(nodes, edges, info, options, f.noise[i], f.weights[i], f.bounds[i], rng)
         hope = edges[e].total[seat] / max(1, edges[e].visits)
-        if options[RANDOM_MOVES] > 0.0 and uniform(rng) < options[RANDOM_MOVES]:
-            e = node.first + below(rng, node.count)
         move = edges[e].move
         s = f.roots[i]
         play(s, move)
