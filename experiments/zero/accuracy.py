@@ -1,10 +1,11 @@
-"""How often a net's move gives up the game's value, on Connect Four positions with known scores.
+"""How often a player's move gives up the game's value, on Connect Four positions with known scores.
 
     python experiments/zero/accuracy.py CHECKPOINT FILE... --simulations 400 --device cuda
+    python experiments/zero/accuracy.py 'champion(simulations=400)' FILE...
 
 A line of a file: the moves as 1-based columns, and the exact scores of the seven columns for the side to move ("."
 where full); `tools/connect_four_positions.py` makes such files. A move is wrong if its score has another sign than the
-best one's. Prints, for every file, the share of wrong moves of the net alone and after search.
+best one's. Prints, for every file, the share of wrong moves: of a net alone and after search, or of an agent.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from meijin import build, make
 from meijin.core.state import State
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.batch_search import BatchSearch
@@ -57,14 +59,28 @@ def accuracy(net: Net, files: list[Path], simulations: int, device: str) -> dict
     return found
 
 
+def wrong_of_agent(expression: str, path: Path) -> float:
+    """The same share for any agent, position by position."""
+    game = make("connect_four")
+    records, good = read(game, path)
+    with build(expression, game) as agent:
+        found = [int(agent.act(State(game, record))) for record in records]
+    return 100 * float(np.mean([move not in keep for move, keep in zip(found, good, strict=True)]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("player", help="a checkpoint, or the expression of an agent")
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
-    net = checkpoint.load(options.checkpoint).net
+    if not Path(options.player).exists():
+        print("| positions | wrong moves |\n| --- | --- |")
+        for path in options.files:
+            print(f"| {path.stem} | {wrong_of_agent(options.player, path):.1f} % |", flush=True)
+        return
+    net = checkpoint.load(Path(options.player)).net
     print(f"| positions | wrong moves, net alone | with {options.simulations} simulations |\n| --- | --- | --- |")
     for name, (raw, searched) in accuracy(net, options.files, options.simulations, options.device).items():
         print(f"| {name} | {raw:.1f} % | {searched:.1f} % |")
