@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+import commands
 from meijin.agents.catalogue import agents, build
 from meijin.arena import evaluators as module
 from meijin.arena.evaluators import (
@@ -22,7 +22,6 @@ from meijin.arena.evaluators import (
 )
 from meijin.arena.labelled_positions import random_position, read_positions
 from meijin.arena.stats import wilson
-from meijin.cli.app import app
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
@@ -327,7 +326,7 @@ def test_a_goal_is_reached_several_times_in_a_row() -> None:
 
 
 def run(*arguments: str, status: int = 0) -> str:
-    result = CliRunner().invoke(app, ["evaluate", *arguments], prog_name="meijin", env={"COLUMNS": "160"})
+    result = commands.run("evaluate", *arguments, env={"COLUMNS": "160"})
     assert result.exit_code == status, result.output
     return str(result.output)
 

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+import commands
 from meijin.arena import formats
 from meijin.arena.record import GameRecord, MoveNote, Task
 from meijin.arena.store import Store
-from meijin.cli.app import app
 from records import RandomGames
 
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1"}
-
-
-def run(*args: object, input: str | None = None) -> Any:
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=input, env=WIDE, prog_name="meijin")
-
-
-def good(*args: object, input: str | None = None) -> str:
-    result = run(*args, input=input)
-    assert result.exit_code == 0, result.output
-    return str(result.stdout)
+run, good = partial(commands.run, env=WIDE), partial(commands.good, env=WIDE)
 
 
 def good_json(*args: object) -> Any:

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+import commands
 from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
 from meijin.arena.openings import OPENING_PLIES
 from meijin.arena.record import GameRecord, Task
 from meijin.arena.stats import Tally, wilson
 from meijin.arena.store import Store
-from meijin.cli.app import app
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
@@ -284,7 +283,7 @@ def test_a_game_without_a_name_is_played_here() -> None:
 
 
 def command(*args: str) -> Any:
-    return CliRunner().invoke(app, ["match", *args], prog_name="meijin")
+    return commands.run("match", *args)
 
 
 def test_the_command_names_forfeits_and_keeps_its_output_clean() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import good
 from meijin.agents.catalogue import build
 from meijin.arena.match import match
-from meijin.cli.app import app
 from meijin.core.agent import Analysis, Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
@@ -410,9 +409,7 @@ def test_positions_that_cannot_come_up() -> None:
 
 
 def listed(*args: str) -> str:
-    result = CliRunner().invoke(app, ["agents", *args], prog_name="meijin", env={"COLUMNS": "200"})
-    assert result.exit_code == 0, result.output
-    return str(result.stdout)
+    return good("agents", *args, env={"COLUMNS": "200"})
 
 
 def test_the_listing_says_why_not() -> None:

@@ -26,13 +26,12 @@ torch = pytest.importorskip("torch")
 
 from safetensors import safe_open  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
 
+from commands import good  # noqa: E402
 from meijin.arena.judges import PlayRules  # noqa: E402
 from meijin.arena.match import match_tasks  # noqa: E402
 from meijin.arena.pool import play_tasks  # noqa: E402
 from meijin.arena.ray_pool import RayPool  # noqa: E402
-from meijin.cli.app import app  # noqa: E402
 from meijin.cli.program import spelled_out  # noqa: E402
 from meijin.cluster import connection, luggage  # noqa: E402
 from meijin.cluster.connection import Cluster, Node, reason  # noqa: E402
@@ -246,9 +245,7 @@ def test_an_evaluation_on_a_cluster_finds_what_it_finds_here(nodes: Any, tmp_pat
     found = []
     for place in (["--workers", "0"], ["--ray"]):
         agents._entries.pop("first_move", None)
-        result = CliRunner().invoke(app, [*command, "--load", str(file), "--json", *place])
-        assert result.exit_code == 0, result.output
-        found.append(json.loads(result.stdout)["evaluations"])
+        found.append(json.loads(good(*command, "--load", file, "--json", *place))["evaluations"])
         for evaluation in found[-1]:
             del evaluation["seconds"]
     assert found[0] == found[1] and [each["games"] for each in found[1]] == [20, 18, 100]
