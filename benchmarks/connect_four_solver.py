@@ -4,7 +4,7 @@
 
 One thread. Every answer is checked: against the score in the file, and against the other solver. Both solvers start
 each set with an empty table, take the positions in turns of a hundred so that noise of the machine hits both alike, and
-are measured without their books and with them. Ours has all positions up to ply 5, bitbully's all up to ply 12.
+are measured without their books and with them. Ours has all positions up to ply 8, bitbully's all up to ply 12.
 """
 
 from __future__ import annotations

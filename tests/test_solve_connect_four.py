@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.core.state import State
 from meijin.search.solvers._connect_four_search import empty_table, pairing, shapes, solve
-from meijin.search.solvers.connect_four import Solver, book, canonical
+from meijin.search.solvers.connect_four import BOOK_PLIES, Solver, book, canonical
 
 GAME = make("connect_four")
 
@@ -93,46 +94,77 @@ def test_every_move_of_the_empty_board(solver: Solver) -> None:
     assert [info.value[0] for info in analysis.moves if info.value] == [1, 0, 0, -1, -1, -1, -1]
 
 
-def booked() -> dict[int, State]:
-    """A state for every position of the book that can be reached through others of the book."""
-    found = {key_of(State(GAME)): State(GAME)}
-    for state in (queue := list(found.values())):
-        for move in state.legal_moves:
-            after = state.copy().play(move)
-            if not after.is_over and (key := key_of(after)) in book() and key not in found:
-                found[key] = after
-                queue.append(after)
-    return found
+def early_states(count: int) -> Iterator[State]:
+    """Random positions of the book."""
+    rng = random.Random(6)
+    for i in range(count):
+        yield random_state(rng, i % (BOOK_PLIES + 1))
+
+
+def booked(state: State) -> tuple[int, int]:
+    """The book's score and best move."""
+    mine, mask, _ = position(state)
+    known = book()
+    assert known is not None
+    answer = known.look_up(int(mine), int(mask))
+    assert answer is not None, state.text
+    return answer
 
 
 def test_the_book_agrees_with_itself() -> None:
-    """Every position is worth the best of what follows, where the book knows all of it."""
-    known, states, checked = book(), booked(), 0
-    assert set(states) == set(known)
-    for key, state in states.items():
-        scores = []
-        for move in state.legal_moves:
-            after = state.copy().play(move)
-            if after.is_over:
-                scores.append((43 - len(state.history)) // 2)
-            elif key_of(after) in known:
-                scores.append(-known[key_of(after)])
-        if len(scores) == len(state.legal_moves):
-            checked += 1
-            assert known[key] == max(scores), state.text
-    assert checked > 100
+    """Every position is worth its best move, and the best of what follows."""
+    for state in early_states(400):
+        score, best = booked(state)
+        after = {int(move): state.copy().play(move) for move in state.legal_moves}
+        if len(state.history) < BOOK_PLIES:
+            won = (43 - len(state.history)) // 2
+            scores = {move: won if then.is_over else -booked(then)[0] for move, then in after.items()}
+            assert score == max(scores.values()) == scores[best], state.text
 
 
 def test_the_book_agrees_with_another_solver() -> None:
     bitbully = pytest.importorskip("bitbully", reason="compares with bitbully: pip install bitbully")
     other = bitbully.BitBully()
-    for key, state in booked().items():
-        assert book()[key] == other.mtdf(bitbully.Board([int(move) for move in state.history])), state.text
+    for state in early_states(300):
+        scores = other.score_all_moves(bitbully.Board([int(move) for move in state.history]))
+        score, best = booked(state)
+        assert score == max(scores.values()) == scores[best], state.text
 
 
-def key_of(state: State) -> int:
+def test_the_book_knows_mirror_images() -> None:
+    for state in early_states(50):
+        mirrored = State(GAME).play_line([6 - move for move in state.history])
+        (score, best), (other, image) = booked(state), booked(mirrored)
+        after, after_image = state.copy().play(best), mirrored.copy().play(image)
+        assert score == other and key_of(after) == key_of(after_image)
+
+
+def test_the_best_move_is_known_before_the_rest() -> None:
+    """The book names a best move; what the others are worth may take a search."""
+    solver = Solver(GAME)
+    for state in early_states(20):
+        analysis = solver.analyse(state, Limit(seconds=1e-6))
+        score, _ = booked(state)
+        assert analysis.proven and analysis.value is not None
+        assert analysis.value[state.turn] == (score > 0) - (score < 0)
+
+
+def test_signs_come_before_distances(solver: Solver) -> None:
+    """A position's value costs less than the distance to its end; bounds cut scores off and change nothing else."""
+    rng = random.Random(7)
+    for _ in range(60):
+        state = random_state(rng, rng.randrange(14, 41))
+        mine, mask, ply = map(int, position(state))
+        score = solver.score(state)
+        for most in (1, 3, 42):
+            assert solver._exact(mine, mask, ply, most) == max(-most, min(most, score)), state.text
+
+
+def key_of(state: State) -> tuple[bool, int]:
+    if state.is_over:
+        return True, 0
     mine, mask, _ = position(state)
-    return canonical(int(mine), int(mask), 7, 6)
+    return False, canonical(int(mine), int(mask), 7, 6)[0]
 
 
 def test_scores_are_the_best_moves(solver: Solver) -> None:
@@ -160,7 +192,7 @@ def test_other_sizes_agree_with_minimax(width: int, height: int) -> None:
     cells = width * height
     for _ in range(12):
         state = random_state(rng, rng.randrange(max(0, cells - 7), cells), game)
-        assert plain(table, *position(state)) == by_minimax(state), state.text
+        assert plain(table, *position(state), -42, 42) == by_minimax(state), state.text
 
 
 def test_another_size_compiled() -> None:
@@ -202,7 +234,7 @@ def test_the_same_interpreted(test_data: Path) -> None:
     for line in (test_data / "connect4" / "end-easy.txt").read_text().splitlines()[:25]:
         moves, score = line.split()
         state = State(GAME).play_line(moves)
-        assert plain(table, *position(state)) == int(score)
+        assert plain(table, *position(state), -42, 42) == int(score)
 
 
 def test_time_limit() -> None:

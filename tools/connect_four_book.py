@@ -1,111 +1,104 @@
 """Make the opening book of the perfect Connect Four player: exact scores of every position up to a ply.
 
-    python tools/connect_four_book.py --plies 5
+    pip install bitbully
+    python tools/connect_four_book.py --plies 8
 
-One process; takes about an hour for 5 plies. What has been solved is kept in a file beside
-the book every few seconds, so a killed run goes on where it was. The book holds one entry for a position and its
-mirror image, and scores for the seat to move.
+Takes a few minutes. The scores of the last ply are bitbully's, those before follow from them; Meijin's own solver,
+without a book, must agree on a random sample. The book holds one entry for a position and its mirror image, sorted by
+key: the score for the seat to move, and a best move.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import random
+import sys
 from pathlib import Path
 
+import bitbully
 import numpy as np
 
 import meijin
 from meijin.core.catalogue import make
 from meijin.core.state import State
-from meijin.search.solvers.connect_four import BOOK, Solver, canonical
+from meijin.search.solvers.connect_four import BOOK, BOOK_PLIES, ENTRY, Solver, canonical
 
-ENTRY = np.dtype([("key", "<u8"), ("score", "i1")])
 FOLDER = Path(meijin.__file__).parent / "data"
+GAME = make("connect_four")
+
+Line = list[int]  # columns
+Level = dict[int, Line]  # key -> moves that lead to that position, and not to its mirror image
+Answer = tuple[int, int]  # score, best move
 
 
-def key_of(state: State) -> int:
+def state_after(line: Line) -> State:
+    return State(GAME).play_line(line)
+
+
+def key_of(state: State) -> tuple[int, bool]:
     stones = state.record.stones
     mine, his = int(stones[state.turn, 0]), int(stones[1 - state.turn, 0])
     return canonical(mine, mine | his, 7, 6)
 
 
-def levels(plies: int) -> list[dict[int, State]]:
-    """[ply] -> the positions of that many stones where the game goes on, one of each two mirror images.
-
-    Neighbours share most of what follows them, so those that come from the same position stand together.
-    """
-    found = [{key_of(start): start for start in (State(make("connect_four")),)}]
+def levels(plies: int) -> list[Level]:
+    """[ply] -> the positions of that many stones where the game goes on."""
+    found: list[Level] = [{key_of(State(GAME))[0]: []}]
     for _ in range(plies):
-        below: dict[int, State] = {}
-        for state in found[-1].values():
-            for move in sorted(state.legal_moves, key=lambda m: abs(m - 3)):
+        below: Level = {}
+        for line in found[-1].values():
+            state = state_after(line)
+            for move in state.legal_moves:
                 after = state.copy().play(move)
                 if not after.is_over:
-                    below.setdefault(key_of(after), after)
+                    key, mirrored = key_of(after)
+                    there = [*line, int(move)]
+                    below.setdefault(key, [6 - column for column in there] if mirrored else there)
         found.append(below)
     return found
 
 
-def save(path: Path, scores: dict[int, int]) -> None:
-    part = path.with_suffix(".part.npy")
-    np.save(part, np.array(sorted(scores.items()), ENTRY), allow_pickle=False)
-    part.replace(path)
+def from_oracle(line: Line, oracle: bitbully.BitBully) -> Answer:
+    scores = oracle.score_all_moves(bitbully.Board(line))
+    return max((score, column) for column, score in scores.items())
 
 
-def load(path: Path) -> dict[int, int]:
-    if not path.exists():
-        return {}
-    table = np.load(path, allow_pickle=False)
-    return dict(zip(table["key"].tolist(), table["score"].tolist(), strict=True))
-
-
-def from_followers(state: State, scores: dict[int, int]) -> int | None:
-    """A position's score from those of all that follow it at once; None unless all are known."""
-    best = -99
+def from_followers(line: Line, answers: dict[int, Answer]) -> Answer:
+    """The answer that follows from those of all positions one move later."""
+    state = state_after(line)
+    found = []
     for move in state.legal_moves:
         after = state.copy().play(move)
-        if after.is_over:
-            score = (43 - int(state.record.ply)) // 2  # won: nothing is full this early
-        elif (key := key_of(after)) in scores:
-            score = -scores[key]
-        else:
-            return None
-        best = max(best, score)
-    return best
-
-
-def fill(solver: Solver, states: dict[int, State], scores: dict[int, int], progress: Path) -> None:
-    """Add the scores of positions that `scores` lacks."""
-    began = saved = time.monotonic()
-    for done, (key, state) in enumerate(states.items(), start=1):
-        if key in scores:
-            continue
-        known = from_followers(state, scores)
-        scores[key] = solver.score(state) if known is None else known
-        if time.monotonic() - saved > 10:
-            saved = time.monotonic()
-            save(progress, scores)
-            print(f"{done} of {len(states)}, {saved - began:.0f} s", flush=True)
+        won = (43 - len(line)) // 2  # nothing is full this early
+        found.append((won if after.is_over else -answers[key_of(after)[0]][0], int(move)))
+    return max(found)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plies", type=int, default=5, help="the book's depth")
-    parser.add_argument("--table-mb", type=float, default=1024, help="memory for the search")
+    parser.add_argument("--plies", type=int, default=BOOK_PLIES, help="the book's depth")
+    parser.add_argument("--check", type=int, default=200, help="positions that our own solver solves as well")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the book goes")
     options = parser.parse_args()
-    book = options.folder / BOOK
-    progress = book.with_suffix(".progress.npy")
     positions = levels(options.plies)
-    scores = load(progress)
-    solver = Solver(make("connect_four"), table_mb=options.table_mb, use_book=False)
-    for states in reversed(positions):  # all but the last level follow from the one below
-        fill(solver, states, scores, progress)
-    wanted = {key for states in positions for key in states}
-    save(book, {key: score for key, score in scores.items() if key in wanted})
-    progress.unlink(missing_ok=True)
-    print(f"{len(wanted)} positions, {book.stat().st_size} bytes in {book}")
+    oracle = bitbully.BitBully()
+    answers = {key: from_oracle(line, oracle) for key, line in positions[-1].items()}
+    for level in reversed(positions[:-1]):
+        answers |= {key: from_followers(line, answers) for key, line in level.items()}
+
+    solver, rng = Solver(GAME, table_mb=1024, use_book=False), random.Random(1)
+    for key in rng.sample(sorted(positions[-1]), options.check):
+        state = state_after(positions[-1][key])
+        scores = solver.scores(state)
+        score, best = answers[key]
+        if not score == max(scores.values()) == scores[GAME.moves[best]]:
+            sys.exit(f"{state.text}: bitbully says {score} by {best + 1}, our solver {scores}")
+
+    book = options.folder / BOOK
+    part = book.with_suffix(".part.npy")
+    np.save(part, np.array(sorted((key, *answer) for key, answer in answers.items()), ENTRY), allow_pickle=False)
+    part.replace(book)
+    print(f"{len(answers)} positions, {book.stat().st_size} bytes in {book}")
 
 
 if __name__ == "__main__":

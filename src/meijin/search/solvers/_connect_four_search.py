@@ -300,17 +300,18 @@ def searcher(width: int, height: int) -> Function:
 
 
 def solve(game: Game) -> Function:
-    """`solve(table, mine, mask, ply)`: the exact score of a position where a seat is to move; means nothing on STOP."""
+    """`solve(table, mine, mask, ply, least, most)`: the score of a position where a seat is to move, exact between
+    `least` and `most`; a score beyond comes as that bound. Means nothing on STOP."""
     width, height = game.params["width"], game.params["height"]
     winning, search = shapes(width, height).winning, searcher(width, height)
     cells = width * height
     bottom = np.uint64(bottom_row(width, height))
 
-    def kernel(table: Any, mine: Any, mask: Any, ply: Any) -> Any:
+    def kernel(table: Any, mine: Any, mask: Any, ply: Any, least: Any, most: Any) -> Any:
         if winning(mine, mask) & (mask + bottom) != 0:
-            return (cells + 1 - ply) // 2
+            return min(most, (cells + 1 - ply) // 2)
         threats = winning(mine ^ mask, mask)
-        low, high = -((cells - ply) // 2), (cells - 1 - ply) // 2
+        low, high = max(least, -((cells - ply) // 2)), min(most, (cells - 1 - ply) // 2)
         step = 1
         while low < high and table[STOP] == 0:
             # First the sign, then outwards in doubling steps: quick wins are rare, and proofs near each other share.
@@ -324,9 +325,9 @@ def solve(game: Game) -> Function:
             guess = max(np.int64(low), min(np.int64(high - 1), guess))
             value = search(table, mine, mask, threats, np.int64(ply), guess)
             if value > guess:
-                low = value
+                low = min(most, value)
             else:
-                high = value
+                high = max(least, value)
         return low
 
     return kernel
