@@ -247,7 +247,7 @@ def learner(game: Game) -> Function:
                             gained = (scores[k] - middle) / half - earlier[k]
                             past, slopes = games.past[g, k], games.slopes[g, k]
                             error = adapt(
-                                table, rule, past, slopes, length[k], parts, lane, gained, steps + np.float32(made)
+                                table, rule, past, slopes, length[k], parts, lane, gained, np.float32(steps + made)
                             )
                             squares += error * error
                             errors += 1.0
