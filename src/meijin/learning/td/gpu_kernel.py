@@ -4,8 +4,8 @@ All threads of a warp follow its game. They try its moves side by side, one each
 each looks up and changes the weights of its own.
 
 Thousands of games learn at the same moment. Where many of them change the same weight at once, each is right to change
-it but all together would go much too far: the steps of a weight are divided by the number of games that visit it at a
-time, if that is more than one. Weights of rare positions learn as on a CPU.
+it but all together would go much too far: the steps of a weight are divided by the number of features, in all games, that
+visit it at a time, if that is more than one. Weights of rare positions learn as on a CPU.
 """
 
 from __future__ import annotations
