@@ -32,8 +32,8 @@ the lower it is; of an n-tuple network, more of the moves are random. How much o
 to game: it has been calibrated by matches (`python experiments/zero/levels.py GAME`).
 
 `meijin play othello --level 3` plays against a level in the terminal. The web app and published pages offer the levels
-wherever an opponent is chosen, with plain words: 1 is called beginner, 2 and 3 easy, 4 to 6 medium, 7 to 9 hard. They
-begin with level 3, and then with the one that was chosen last.
+wherever an opponent is chosen, with a word for each: beginner (1), easy (2 and 3), medium (4 to 6), hard (7 to 9) and full
+strength (10). At first they suggest level 3, later the level that was chosen last.
 
 The aim is that each level makes 60 to 65 % of the points against the one below. Where nine steps of that size do not
 lead down to a beginner, level 1 lies a third of the way, in Elo, from random moves to full strength, and the steps are

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from meijin.core.catalogue import make  # noqa: E402
-from meijin.core.errors import BadParameter  # noqa: E402
+from meijin.core.errors import BadParameter, MeijinError  # noqa: E402
 from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero import fused  # noqa: E402
 from meijin.learning.zero.fused_shape import SHARED, Shape  # noqa: E402
@@ -200,9 +200,36 @@ def test_what_it_cannot_do():
     large = Net(make("othello"), NetConfig.sized("large"))
     assert Shape.of(large.plan, False).for_batch(64, 132) is None
     net = Net(make("connect_four"), SMALL)
-    assert "Hopper" in str(fused.problem(net, torch.device("cpu")))
     with pytest.raises(BadParameter, match="dtype='int8': it needs a Hopper GPU"):
         TorchEvaluator(net, 4, dtype="int8")
+
+
+def test_which_nets_it_can_run(monkeypatch):
+    hopper = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: fused.CAPABILITY)
+    for name, size, why in (
+        ("go", "medium", None),
+        ("gomoku", "tiny", None),
+        ("gomoku", "small", "a smaller net or board"),
+        ("go(size=19)", "nano", None),
+        ("go(size=19)", "tiny", "a smaller net or board"),
+        ("othello", "large", "a smaller net or board"),
+        ("minishogi", "nano", "without trays"),
+        ("sim", "nano", "a tower"),
+    ):
+        found = fused.problem(Net(make(name), NetConfig.sized(size)), hopper, False)
+        assert found is None if why is None else found is not None and why in found, name
+
+
+def test_where_nothing_can_be_compiled(monkeypatch):
+    net = lively("tic_tac_toe")
+    monkeypatch.setattr(fused, "problem", lambda *args: None)
+    monkeypatch.setattr("meijin.core.nvrtc.problem", lambda: "there is no NVRTC")
+    with pytest.raises(MeijinError, match="there is no NVRTC"):
+        TorchEvaluator(net, 4, dtype="int8")
+    with pytest.warns(UserWarning, match="layer by layer, which is slower: there is no NVRTC"):
+        evaluator = TorchEvaluator(net, 4, dtype="float16")
+    assert evaluator.fused is None
 
 
 @pytest.mark.gpu

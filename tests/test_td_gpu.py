@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ import pytest
 pytest.importorskip("safetensors")
 
 from meijin import make, training
+from meijin.core import cuda
 from meijin.core.errors import BadParameter, NoDevice
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.gpu import GpuNetwork, by_feature
 from meijin.learning.td.kernels import make_enter
 from meijin.learning.td.network import Network
 from meijin.learning.td.room import ID, NONE, TD, Rule
+from meijin.training.events import Progress
 
 TUPLES: dict[str, Any] = {"tuples.count": 3, "tuples.length": 3, "tuples.symmetries": 1}
 RULES: dict[str, dict[str, Any]] = {
@@ -137,7 +140,7 @@ def test_a_gpu_reads_positions_as_a_cpu_does(name: str) -> None:
     [
         ({"replay": 3}, "device 'cuda': replay=3: a GPU has no replay memory; set it to 0, or use the CPU"),
         ({"tuples.stages": [2], "tuples.copy": True}, "tuples.copy=true: a GPU does not copy stages"),
-        ({"learn": "q"}, "learn=q: a GPU learns td only"),
+        ({"learn": "q"}, "learn=q: a GPU learns td only; use the CPU"),
     ],
 )
 def test_what_a_gpu_cannot_do_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -153,12 +156,56 @@ def test_without_a_gpu_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.Mo
         training.td("tic_tac_toe", out=tmp_path / "run", device="cuda")
 
 
-def test_tables_that_a_gpu_has_no_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("at_once", "free"), [(1, 1000), (10**8, 2**30)])
+def test_what_a_gpu_has_no_room_for_is_refused(at_once: int, free: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("meijin.core.cuda.use", lambda name: None)
-    monkeypatch.setattr("meijin.core.cuda.free_memory", lambda: 1000)
+    monkeypatch.setattr("meijin.core.cuda.free_memory", lambda: free)
     net = Network.fresh(make("tic_tac_toe"), TdConfig("tic_tac_toe"))
-    with pytest.raises(BadParameter, match=r"GiB of the GPU's memory, and 0\.0 GiB are free"):
-        GpuNetwork(net, 1, 1, 0)
+    with pytest.raises(BadParameter, match=r"GiB of the GPU's memory, and \d\.0 GiB are free; use shorter"):
+        GpuNetwork(net, at_once, 1, 0)
+
+
+class Counter:
+    """In place of a GPU: every launch ends three games of two moves each."""
+
+    def __init__(self) -> None:
+        self.launches = 0
+
+    def make_current(self) -> None: ...
+
+    def fetch(self) -> None: ...
+
+    def play(self, rule: Rule, moves: int) -> Any:
+        self.launches += 1
+        return np.array([0.0, 0.0, 0.0, 1.0, 3.0, 6.0])
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_an_iteration_has_as_many_games_as_asked_for(
+    stopped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu, told = Counter(), []
+    monkeypatch.setattr("meijin.training.td_run.TdRun._on_gpu", lambda run: gpu)
+    run = training.td("tic_tac_toe", out=tmp_path / "run", changes={"games": 10}, iterations=5, device="cuda")
+
+    def follow(event: Any) -> None:
+        if isinstance(event, Progress):
+            told.append(event.done)
+            if stopped:
+                run.stop()
+
+    run.handlers.append(follow)
+    row = run.iterate()
+    assert row is not None and (row["games"], row["moves"], gpu.launches) == (12, 24, 4)  # kept, though asked to stop
+    assert told == [10] and run.iteration == 1
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda1", "cuda:x", "cuda:7"])
+def test_devices_that_there_are_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.core.cuda.problem", lambda: None)
+    monkeypatch.setattr("meijin.core.cuda.module", lambda: SimpleNamespace(gpus=[0, 1]))
+    with pytest.raises(NoDevice, match=f"device '{name}': choose cpu, or cuda:0 to cuda:1"):
+        cuda.use(name)
 
 
 @pytest.mark.gpu

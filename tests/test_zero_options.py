@@ -221,4 +221,6 @@ def test_options_that_make_no_sense_are_named(tmp_path: Path) -> None:
         ZeroRun(tmp_path / "r", config(game="nim(heaps=(3, 4, 5), players=3)", **{"gate.games": 4}))
     with pytest.raises(BadParameter, match="2048 has no opponents"):
         ZeroRun(tmp_path / "r", config(game="2048", **{"selfplay.pool_share": 0.2}))
+    with pytest.raises(BadParameter, match=r"selfplay\.dtype=int8 on device 'cpu': it needs a Hopper GPU"):
+        ZeroRun(tmp_path / "r", config(**{"selfplay.dtype": "int8"}))
     assert not (tmp_path / "r").exists()

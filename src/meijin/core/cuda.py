@@ -6,6 +6,7 @@ Without a GPU the kernels run under Numba's simulator (NUMBA_ENABLE_CUDASIM=1), 
 from __future__ import annotations
 
 import pickle
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -96,19 +97,17 @@ def device_name() -> str:
 
 
 def use(name: str) -> None:
-    """Work on the device of that name from now on, such as "cuda" or "cuda:1"."""
+    """Have this thread work on the device of that name, such as "cuda" or "cuda:1"."""
     require()
-    number = name.removeprefix("cuda").removeprefix(":")
-    if not name.startswith("cuda") or not (number or "0").isdigit() or int(number or 0) >= len(module().gpus):
-        raise NoDevice(
-            f"device '{name}': choose cpu, or one of the {len(module().gpus)} GPUs, the first of which is cuda:0"
-        )
+    last, match = len(module().gpus) - 1, re.fullmatch(r"cuda(?::(\d+))?", name)
+    if match is None or int(match[1] or 0) > last:
+        raise NoDevice(f"device '{name}': choose cpu{f', or cuda:0 to cuda:{last}' if last else ' or cuda'}")
     if not simulated():
-        module().select_device(int(number or 0))
+        module().select_device(int(match[1] or 0))
 
 
 def free_memory() -> int:
-    """Bytes of the device's memory that are free; the simulator has no end of them."""
+    """Bytes of the device's memory that are free; of the simulator's, more than anybody needs."""
     return 2**62 if simulated() else int(module().current_context().get_memory_info().free)
 
 
@@ -231,10 +230,14 @@ def _tables_in_global_memory() -> Iterator[None]:
         nvvm.ADDRSPACE_CONSTANT = constant
 
 
-def _launch(kernel: Any, threads: int, *args: Any) -> None:
+def _enqueue(kernel: Any, blocks: int, width: int, *args: Any, stream: Any = 0) -> None:
     with warnings.catch_warnings(), _tables_in_global_memory():
         warnings.simplefilter("ignore")  # Numba warns that few threads leave most of a device idle: known, and harmless
-        kernel[(threads + BLOCK - 1) // BLOCK, min(BLOCK, threads)](*args)
+        kernel[blocks, width, stream](*args)
+
+
+def _launch(kernel: Any, threads: int, *args: Any) -> None:
+    _enqueue(kernel, (threads + BLOCK - 1) // BLOCK, min(BLOCK, threads), *args)
     module().synchronize()
 
 
@@ -296,17 +299,12 @@ def over(game: Game, maker: Any, count: int, arrays: Any, stream: Any = 0) -> No
     width = 1
     while width < 32 and count > 2 * width * WARPS:
         width *= 2
-    with warnings.catch_warnings(), _tables_in_global_memory():
-        warnings.simplefilter("ignore")
-        kernel[(count + width - 1) // width, width, stream](arrays, count)
+    _enqueue(kernel, (count + width - 1) // width, width, arrays, count, stream=stream)
 
 
 def blocks(game: Game, maker: Any, count: int, width: int, *args: Any) -> None:
-    """Run `maker`'s kernel in blocks of so many threads, and wait for its end."""
-    kernel = device_kernel(game, maker)
-    with warnings.catch_warnings(), _tables_in_global_memory():
-        warnings.simplefilter("ignore")
-        kernel[count, width](*args)
+    """Run `maker`'s kernel in `count` blocks of `width` threads, and wait for its end."""
+    _enqueue(device_kernel(game, maker), count, width, *args)
     module().synchronize()
 
 

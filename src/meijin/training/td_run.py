@@ -1,7 +1,8 @@
 """A run of temporal-difference learning: games against itself, which the weights follow move by move.
 
 With one thread equal configs make equal runs, however often they are stopped or killed: the iteration in flight is
-done again. Several threads share the weights without locks; their runs differ a little.
+done again. Several threads share the weights without locks; their runs differ a little. So do those on a GPU, where the
+games in flight are lost when a run stops.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class TdRun(Run[TdConfig]):
     def _build(self) -> None:
         on_gpu = self.device != "cpu"
         if on_gpu and (why := self.config.unfit_for_gpu()):
-            raise BadParameter(f"device '{self.device}': {why}, or use the CPU")
+            raise BadParameter(f"device '{self.device}': {why}")
         self.network: AnyNetwork = fresh(self.game, self.config)
         self._gpu = self._on_gpu() if on_gpu else None
         self._pace = 1.0  # games per slice and thread
@@ -49,7 +50,11 @@ class TdRun(Run[TdConfig]):
         from meijin.learning.td.gpu import GpuNetwork  # with Numba's CUDA, which need not be there
 
         assert isinstance(self.network, Network)
-        return GpuNetwork(self.network, self.config.at_once, self.config.reach, self.config.seed, self.device)
+        return GpuNetwork(self.network, self.config.at_once, self.config.reach, self._seed(0), self.device)
+
+    def _seed(self, iteration: int) -> int:
+        """Of the games that begin there."""
+        return int(np.random.default_rng((self.config.seed, iteration, 15)).integers(1 << 62))
 
     def expression(self, path: Path) -> str:
         return f'{self.config.learn}("{path}")'
@@ -77,28 +82,27 @@ class TdRun(Run[TdConfig]):
         return row | {f"score_seat{k}": float(totals[k] / max(done, 1)) for k in range(seats)}
 
     def _play_on_gpu(self, gpu: GpuNetwork) -> tuple[NDArray[np.float64], int, int]:
-        """As many games as an iteration has; those under way then belong to the next one."""
-        totals = np.zeros(self.game.seats + 4)
-        while (done := int(totals[-2])) < self.config.games:
+        """At least as many games as an iteration has; those under way then belong to the next one."""
+        gpu.make_current()
+        games, totals, done = self.config.games, np.zeros(self.game.seats + 4), 0
+        while done < games:
             slice_began = time.perf_counter()
-            while time.perf_counter() - slice_began < SLICE:
+            while done < games and time.perf_counter() - slice_began < SLICE:
                 totals += gpu.play(self._rule(self.progress), MOVES)
-            if not self.report("self-play", done, self.config.games, self._costs["saving"]):
+                done = int(totals[-2])
+            if not self.report("self-play", min(done, games), games, self._costs["saving"]) and done < games:
                 if self.stopping or not done:
                     raise Cut
                 break
-        return totals, int(totals[-2]), int(totals[-1])
+        return totals, done, int(totals[-1])
 
     def _play(self, rule: Rule) -> tuple[NDArray[np.float64], int, int]:
         """The games of an iteration by threads: the sums of their rooms, and how many games and moves these were."""
         config = self.config
         if config.tuples.copy and isinstance(self.network, Network):
             self.network.promote()
-        seed = int(np.random.default_rng((config.seed, self.iteration, 15)).integers(1 << 62))
-        rooms = [
-            self.network.room(config.reach, seed, k, config.memory if config.replay else 0)
-            for k in range(config.threads)
-        ]
+        seed, memory = self._seed(self.iteration), config.memory if config.replay else 0
+        rooms = [self.network.room(config.reach, seed, k, memory) for k in range(config.threads)]
         self.network.play(rooms[0], rule, 0)  # compiled here, once
         done = made = 0
         with ThreadPoolExecutor(config.threads) as pool:
@@ -139,11 +143,11 @@ class TdRun(Run[TdConfig]):
         """The mean score of a game for one, played without random moves."""
         if self.game.seats > 1:
             return {}
-        rule, step = self._rule(1.0, learns=False), self._step("score")
+        rule = self._rule(1.0, learns=False)
         if self._gpu is not None:
-            totals = self._gpu.measure(rule, self.config.at_once, self.iteration)
+            totals = self._gpu.measure(rule, self.config.at_once, self._seed(self.iteration) + 1)
             return {"score_greedy": float(totals[0] / totals[-2])}
-        room = self.network.room(1, self.config.seed, self.iteration)
+        room, step = self.network.room(1, self.config.seed, self.iteration), self._step("score")
         for done in range(0, GREEDY, 10):
             self.network.play(room, rule, 10)
             step(done + 10, GREEDY)
@@ -163,5 +167,5 @@ class TdRun(Run[TdConfig]):
         except BadParameter as error:
             raise BadParameter(f"{path}: {error}") from None
         if self._gpu is not None:
-            self._gpu.send()
+            self._gpu.begin(self._seed(int(kept.facts.get("iteration", 0))))
         return kept.facts

@@ -22,9 +22,9 @@ from meijin.core.state import State
 from meijin.core.statistics import elo
 from meijin.learning.config import RunConfig
 from meijin.learning.nets.config import NetConfig
-from meijin.learning.zero import checkpoint
+from meijin.learning.zero import checkpoint, fused
 from meijin.learning.zero.config import ZeroConfig
-from meijin.learning.zero.inference import make_current
+from meijin.learning.zero.inference import INT8, make_current
 from meijin.learning.zero.learner import Learner
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, imitated, policy_width
@@ -105,6 +105,12 @@ class ZeroRun(Run[ZeroConfig]):
                 f"device '{','.join(learn)}': a batch has {least} positions; name at most {least} devices"
             )
 
+    def _check_dtype(self) -> None:
+        if self.config.selfplay.dtype == INT8 and self.address is None:
+            for name in self.devices:
+                if why := fused.problem(self.playing, torch.device(name), True):
+                    raise BadParameter(f"selfplay.dtype={INT8} on device '{name}': {why}")
+
     def _build(self) -> None:
         config, device = self.config, self.device
         if why := unscalable(self.game):
@@ -118,6 +124,7 @@ class ZeroRun(Run[ZeroConfig]):
             self.learner = Learner(self._net(), config.training, device)
         # With a gate, the net that plays is not the one that learns until that one has beaten it.
         self.playing = copy.deepcopy(self.learner.averaged) if config.gate.games else self.learner.averaged
+        self._check_dtype()
         width = policy_width(self.game, config.replay.policy_width)
         self.learner.lists_all = width == self.game.branching
         self.replay = ReplayBuffer(self.game, config.replay.window, width, device)

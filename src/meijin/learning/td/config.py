@@ -85,13 +85,13 @@ class TdConfig(RunConfig):
     def unfit_for_gpu(self) -> str | None:
         """Why a GPU cannot learn so; None when it can."""
         if self.learn != "td":
-            return f"learn={self.learn}: a GPU learns td only"
+            return f"learn={self.learn}: a GPU learns td only; use the CPU"
         if self.features.by:
-            return f"features.by='{self.features.by}': a GPU learns tuples only"
+            return f"features.by='{self.features.by}': a GPU learns tuples only; use the CPU"
         if self.replay:
-            return f"replay={self.replay}: a GPU has no replay memory; set it to 0"
+            return f"replay={self.replay}: a GPU has no replay memory; set it to 0, or use the CPU"
         if self.tuples.copy:
-            return "tuples.copy=true: a GPU does not copy stages; set it to false"
+            return "tuples.copy=true: a GPU does not copy stages; set it to false, or use the CPU"
         return None
 
     def unfit(self, game: Game) -> str | None:

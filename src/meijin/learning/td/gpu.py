@@ -29,35 +29,43 @@ from meijin.learning.td.tuples import Layout
 
 GROWTH = 100_000  # moves made after which one more game begins: many at once learn well only what they roughly know
 FIRST = 256  # games that begin at once
-MEMORY = 2048  # moves of each game after which visits fade: their number stays exact in single precision
+MEMORY = 2048  # moves of each game after which visits fade, at most
+COUNTED = 2**23  # moves of all games together after which they do: well below what single precision can count
 
 
 class GpuNetwork:
     """A network that learns on a GPU; `fetch` brings what it has learned."""
 
     def __init__(self, network: Network, at_once: int, reach: int, seed: int, device: str = "cuda"):
-        cuda.use(device)
+        self.network, self.at_once, self.reach, self.device = network, at_once, reach, device
+        self.make_current()
         if len(network.table) >= 2**32:
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights are more than a GPU can number; use fewer tuples"
             )
-        if (needed := 4 * (VISITS + 1) * len(network.table)) > (free := cuda.free_memory()):
+        traces = at_once * network.game.seats * reach * network.features
+        if (needed := 4 * ((VISITS + 1) * len(network.table) + traces)) > (free := cuda.free_memory()):
             raise BadParameter(
-                f"tuples: {len(network.table):,} weights need {needed / 2**30:,.1f} GiB of the GPU's memory, and "
-                f"{free / 2**30:,.1f} GiB are free; use shorter or fewer tuples, fewer values or stages"
+                f"tuples: {len(network.table):,} weights, with at_once={at_once:,} games, need {needed / 2**30:,.1f} "
+                f"GiB of the GPU's memory, and {free / 2**30:,.1f} GiB are free; use shorter or fewer tuples, fewer "
+                "values or stages, or fewer games at once"
             )
-        self.network, self.at_once = network, at_once
         self._lookup = Lookup(
             *(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in by_feature(network.layout))
         )
         self._table = cuda.zeros((len(network.table), VISITS + 1), np.float32)
+        self._memory = max(1, min(MEMORY, COUNTED // at_once))
+        self.begin(seed)
+
+    def make_current(self) -> None:
+        """Work on its device in this thread."""
+        cuda.use(self.device)
+
+    def begin(self, seed: int) -> None:
+        """Continue from the network's weights, with new games."""
         self._made = 0.0  # moves
         self._since, self._counted = 0, 0.0  # moves of each game since visits faded, and those before, faded
-        self.send()
-        self._games = self._start(at_once, reach, seed)
-
-    def send(self) -> None:
-        """Continue from the network's weights."""
+        self._games = self._start(self.at_once, self.reach, seed)
         table = np.zeros(self._table.shape, np.float32)
         table[:, : self.network.table.shape[1]] = self.network.table
         self._table.copy_to_device(table)
@@ -68,14 +76,14 @@ class GpuNetwork:
 
     def play(self, rule: Rule, moves: int) -> NDArray[np.float64]:
         """Have each game make at most so many moves, and learn; returns the sums of what `Games.totals` gained."""
-        moves = min(moves, MEMORY - self._since)
+        moves = min(moves, self._memory - self._since)
         active = min(self.at_once, FIRST + int(self._made / GROWTH))
         found = self._run(self._games, active, rule, moves, self._counted + self._since)
         self._made += found[-1]
         self._since += moves
-        if self._since == MEMORY:
+        if self._since == self._memory:
             cuda.blocks(self.network.game, fading, 4096, 256, self._table)
-            self._counted, self._since = (self._counted + MEMORY) * KEPT, 0
+            self._counted, self._since = (self._counted + self._since) * KEPT, 0
         return found
 
     def measure(self, rule: Rule, games: int, seed: int) -> NDArray[np.float64]:

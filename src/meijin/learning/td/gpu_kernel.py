@@ -4,8 +4,8 @@ All threads of a warp follow its game. They try its moves side by side, one each
 each looks up and changes the weights of its own.
 
 Thousands of games learn at the same moment. Where many of them change the same weight at once, each is right to change
-it but all together would go much too far: the steps of a weight are divided by the number of games that visit it at a
-time, if that is more than one. Weights of rare positions learn as on a CPU.
+it but all together would go much too far: the steps of a weight are divided by the number of features, in all games,
+that visit it at a time, if that is more than one. Weights of rare positions learn as on a CPU.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from meijin.learning.td.weigh import make_look, make_place, squash
 
 LANES = 32  # threads of a warp
 REGISTERS = 128  # of each: so that 16 warps share a multiprocessor
+SHARED = 48_000  # bytes of shared memory for each game, just below the most that a block may declare
 WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
 LAST, PLIES, BEGUN, LEFT = range(4)  # of `Games.facts`
 KEPT = 0.25  # the share of the visits that still count after they have faded
@@ -72,8 +73,10 @@ def learner(game: Game) -> Function:
     pick, place = picker(game), make_place(game)
     (middle, half), bounded, seats, cells = scale(game), game.bounded, game.seats, len(game.board.cells)
     record, most_moves, most_odds = device.sizes(game)
-    width = min(LANES, -(-min(most_moves, game.num_moves) // 4) * 4)  # moves that are tried side by side
     columns = LANES + 1
+    width = min(LANES, -(-min(most_moves, game.num_moves) // 4) * 4)  # moves that are tried side by side
+    while width > 4 and width * (2 * cells + 8 * columns + 20) + game.dtype.itemsize > SHARED:
+        width -= 4
 
     if device.simulated():
 
@@ -247,7 +250,7 @@ def learner(game: Game) -> Function:
                             gained = (scores[k] - middle) / half - earlier[k]
                             past, slopes = games.past[g, k], games.slopes[g, k]
                             error = adapt(
-                                table, rule, past, slopes, length[k], parts, lane, gained, steps + np.float32(made)
+                                table, rule, past, slopes, length[k], parts, lane, gained, np.float32(steps + made)
                             )
                             squares += error * error
                             errors += 1.0

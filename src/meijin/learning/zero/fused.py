@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from meijin.core import nvrtc
-from meijin.core.errors import BadParameter
+from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.zero.fused_shape import WORKERS, Shape, source
 from meijin.learning.zero.fused_weights import head_weights, tower_weights
 from meijin.learning.zero.nets import Net
@@ -22,28 +22,30 @@ ARCH, CAPABILITY = "sm_90a", (9, 0)
 STATIC = 48 * 1024  # bytes of shared memory that a kernel may have without asking
 
 
-def problem(net: Net, device: torch.device) -> str | None:
-    """Why a net cannot be run so on a device, whatever the batch; None where it can."""
+def problem(net: Net, device: torch.device, int8: bool) -> str | None:
+    """Why a net cannot be run so on a device, whatever the batch; None where it can, if the kernels can be compiled."""
     plan, lay = net.plan, net.layout
     if device.type != "cuda" or torch.cuda.get_device_capability(device) != CAPABILITY:
         return "it needs a Hopper GPU, such as an H100 or H200"
     if not plan.tower or plan.pooling or lay.trays:
         return "it needs a tower without pooling, on a board without trays"
-    return nvrtc.problem()
+    if Shape.of(plan, int8).for_batch(1, 1) is None or not boards_together(net):
+        return "it needs a smaller net or board, which fits into the memory of a multiprocessor"
+    return None
 
 
-def fitting(net: Net, device: torch.device, batch: int, int8: bool) -> FusedNet | None:
-    """A net for that device and batch; None where there is none."""
-    if problem(net, device):
-        return None
+def fitting(net: Net, device: torch.device, batch: int, int8: bool) -> FusedNet:
+    """A net without `problem` for that device and batch."""
+    if why := nvrtc.problem():
+        raise MeijinError(why)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     shape = Shape.of(net.plan, int8).for_batch(batch, processors)
-    boards = boards_together(net)
-    return None if shape is None or not boards else FusedNet(net, shape, batch, device, processors, boards)
+    assert shape is not None
+    return FusedNet(net, shape, batch, device, processors, boards_together(net))
 
 
 def boards_together(net: Net) -> int:
-    """How many boards a block of the heads' kernel has memory for."""
+    """How many boards a block of the heads' kernel has memory for; it may be none."""
     plan, lay = net.plan, net.layout
     logits = lay.places * len(lay.kinds) + len(lay.words) if plan.cells else plan.game.num_moves
     numbers = lay.places * (plan.policy_width + plan.value_width) + logits + plan.config.value_hidden
@@ -94,6 +96,8 @@ class FusedNet:
 
     def run(self, x: Tensor, logits: Tensor, values: Tensor, count: int) -> None:
         """Evaluate the first `count` positions, in the current stream."""
+        if not count:  # a kernel without blocks is an error
+            return
         convolutions, first, numbers, wide, narrow = self._weights
         blocks = min(self.processors, -(-count // (WORKERS * self.shape.boards)))
         parts = [x, self._cells, convolutions, first, numbers, self._policy, self._value]

@@ -1,8 +1,9 @@
 // From what the first layers of the heads say to the logits and values, in float32, so many boards a block.
 //
-// From outside come, as macros: BOARDS (of a block), CELLS, POLICY, VALUE (channels), FLAT (whether the logits are a linear layer over all
-// places, rather than KINDS planes and WORDS pooled numbers), MOVES, HIDDEN, SEATS, BOUNDED (values by tanh, or in units).
-// `wide` holds the large matrices in half precision, `narrow` the rest; `index` says where each move's logit is.
+// From outside come, as macros: BOARDS (of a block), CELLS (places, holes included), POLICY, VALUE (channels), FLAT
+// (whether the logits are a linear layer over all places, rather than KINDS planes and WORDS pooled numbers), MOVES,
+// HIDDEN, SEATS, BOUNDED (values by tanh, or in units). `wide` holds the large matrices in half precision, `narrow` the
+// rest; `index` says where each move's logit is.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;

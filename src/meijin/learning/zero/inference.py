@@ -169,20 +169,21 @@ class TorchEvaluator(Evaluator):
             ) from None
 
     def _fused(self, net: Net) -> fused.FusedNet | None:
-        """The net as one kernel, where that is possible; by bytes there is no other way."""
+        """The net as two kernels, where that is possible; int8 has no other way."""
         int8 = self.dtype is torch.int8
         if self.dtype not in FUSED:
             return None
+        if why := fused.problem(net, self.device, int8):
+            if int8:
+                raise BadParameter(f"dtype='{INT8}': {why}")
+            return None
         try:
-            found = fused.fitting(net, self.device, self.batch, int8)
+            return fused.fitting(net, self.device, self.batch, int8)
         except MeijinError as error:
             if int8:
                 raise
             warnings.warn(f"the net runs layer by layer, which is slower: {error}", stacklevel=3)
             return None
-        if int8 and found is None:
-            raise BadParameter(f"dtype='{INT8}': {fused.problem(net, self.device) or 'the net is too wide for it'}")
-        return found
 
     def _record(self) -> None:
         self._graph = recorded(lambda: self._step(self.batch), side_stream(str(self.device)))

@@ -138,10 +138,7 @@ class Policy(nn.Module):
         self.flat = None if plan.cells else nn.Linear(width * lay.places, moves)
 
     def forward(self, x: Tensor, mask: Tensor | None, on_board: int, index: Tensor | None) -> Tensor:
-        return self.answer(self.unit.relu(x, mask, pool(x, on_board) if self.pooled else None), on_board, index)
-
-    def answer(self, y: Tensor, on_board: int, index: Tensor | None) -> Tensor:
-        """The logits, from what the first layer says."""
+        y = self.unit.relu(x, mask, pool(x, on_board) if self.pooled else None)
         if self.planes is None:
             assert self.flat is not None
             flat: Tensor = self.flat(for_layer(by_place(y), self.flat))
@@ -186,10 +183,7 @@ class Value(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None, on_board: int, auxiliary: bool
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        return self.answer(self.unit.relu(x, mask), on_board, auxiliary)
-
-    def answer(self, y: Tensor, on_board: int, auxiliary: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """What it says, from what the first layer says."""
+        y = self.unit.relu(x, mask)
         y = for_layer(pool(y, on_board) if self.pooled else by_place(y), self.hidden)
         hidden = relu(self.hidden(y))
         plies = self.plies(hidden).squeeze(1) if auxiliary and self.plies is not None else None

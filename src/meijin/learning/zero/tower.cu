@@ -6,12 +6,12 @@
 // the nine taps of a convolution are nine addresses. A third warpgroup does nothing but fetch weights.
 //
 // From outside come, as macros: CHANNELS, BLOCKS, HEIGHT, WIDTH, and CELLS, of which there are fewer than places where
-// the board is no rectangle; PLANES of the input, without the one that is 1 on the board, and INPUTS, which is that one
-// more rounded up to a multiple of 16; POLICY and VALUE, channels of the heads' first layers,
-// and HEADS, both together rounded up to 8; INT8: whether the tower computes with bytes (activations u8, weights s8)
-// rather than in half precision; BOARDS of a worker; STAGES of weights in shared memory, each of them TAPS of a
-// convolution, or one of SPLIT parts of a tap; SHARED_BYTES. As functions come the instructions mma_half and, for INT8,
-// mma_bytes (N = CHANNELS) and mma_heads (N = HEADS, its left side in registers).
+// the board is no rectangle; PLANES of the input, without the one that is 1 on the board, and INPUTS, which is PLANES and
+// that one, rounded up to a multiple of 16; POLICY and VALUE, channels of the heads' first layers, and HEADS, both
+// together rounded up to a multiple of 8; INT8: whether the tower computes with bytes (activations u8, weights s8) rather
+// than in half precision; BOARDS of a worker; STAGES of weights in shared memory, each of them TAPS of a convolution, or
+// one of SPLIT parts of a tap; SHARED_BYTES. As functions come the instructions mma_half (N = CHANNELS), for INT8 also
+// mma_bytes (the same), and mma_heads (N = HEADS, its left side in registers).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;

@@ -102,10 +102,10 @@ class Thinking:
             ask.part(_encoded(last, final=True, **seen))
 
     def warm(self, ask: Ask) -> None:
-        """Compile what the first agent of the first game will need."""
+        """Compile what the usual opponent in a game will need."""
         game = game_of(ask.args["game"])
-        first = "champion(level=1)" if champion(game) is not None else "mcts(simulations=1)"
-        with build(parse(first), game) as agent:
+        usual = "champion(level=1)" if champion(game) is not None else "mcts(simulations=1)"
+        with build(parse(usual), game) as agent:
             agent.analyse(State(game))
 
     def close(self, ask: Ask) -> None:
