@@ -38,6 +38,7 @@ from meijin.search.forest.selection import halving_table  # noqa: E402
 
 SMALL = NetConfig(blocks=1, channels=8, policy_channels=4, value_channels=2, value_hidden=8)
 GAME = "tic_tac_toe"
+UNBOOKED = "4 4 4 4 4 2 1 6 6"  # more stones than the solver's book has, and nothing that is found at once
 
 
 def small_net(name: str = GAME, **changes: Any) -> Net:
@@ -424,15 +425,15 @@ def test_a_champion_plays_what_is_solved_exactly() -> None:
     assert found.proven and found.best.name == "4" and found.simulations == 0  # from the book: only the middle wins
     assert not build("champion(simulations=4, exact=False)", game).analyse(start).proven
     assert not build("champion(level=9)", game).analyse(start).proven
-    # 6 stones are beyond the book and too many empty cells for the time
-    later = start.copy().play_line("4 4 4 4 4 2")
-    assert build("champion(simulations=4)", game).analyse(later).simulations == 4
+    # 9 stones are beyond the book, and leave too many empty cells for the time
+    later = start.copy().play_line(UNBOOKED)
+    assert build("champion(simulations=4)", game).analyse(later, Limit(seconds=0.2, simulations=4)).simulations
 
 
 def test_a_solver_that_takes_longer_than_expected_leaves_the_search_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     game = make("connect_four")
     solver, _ = shared_solver(game)
     monkeypatch.setattr(solver, "expected_seconds", lambda state: 0.0)
-    later = State(game).play_line("4 4 4 4 4 2")
+    later = State(game).play_line(UNBOOKED)
     found = build("champion(simulations=4)", game).analyse(later, Limit(seconds=0.02, simulations=4))
     assert found.moves and not found.proven
