@@ -296,6 +296,17 @@ def test_after_the_last_ply_marbles_are_counted(taken: tuple[int, int], move: st
         assert state.scores == pytest.approx(scores)
 
 
+@pytest.mark.parametrize(("taken", "score"), [((2, 1), 1.0), ((0, 4), -1.0), ((3, 3), 0.0)])
+def test_after_the_last_ply_the_majority_may_win(taken: tuple[int, int], score: float) -> None:
+    state = setup("e1 e7 e8", "e9 a1", game=make("abalone(max_plies=199, at_limit='majority')"))
+    state.record.taken[:] = taken
+    state.record.ply = 198
+    before = State(state.game, state.record)
+    assert before.scores == pytest.approx(((taken[0] - taken[1]) / 6, (taken[1] - taken[0]) / 6))  # still under way
+    state = before.play("E1NE")
+    assert state.is_over and state.scores == (score, -score)
+
+
 def test_what_was_learned_in_one_layout_plays_the_others() -> None:
     assert make("abalone(layout='german_daisy', max_plies=60)").alike(make("abalone"))
 

@@ -114,6 +114,7 @@ def noisy(s: Any, move: int) -> bool:
 def abalone(
     layout: Literal["standard", "belgian_daisy", "german_daisy"] = "standard",
     max_plies: Annotated[int, Range(1, 10_000)] = 200,
+    at_limit: Literal["margin", "majority"] = "margin",
 ) -> Game:
     """Push six of the other side's marbles off the board.
 
@@ -125,7 +126,8 @@ def abalone(
     line must move to empty cells.
 
     End: whoever has pushed off six marbles wins. A side that cannot move loses. After `max_plies` moves of both sides
-    together the game ends; each side then scores the marbles it pushed off less those it lost, divided by six.
+    together the game ends; each side then scores the marbles it pushed off less those it lost, divided by six. With
+    `at_limit="majority"` the side that pushed off more has won, as in tournaments when the time is up.
 
     Notation: rows are A to I from the bottom, diagonals 1 to 9 from the left, directions NE, E, SE, SW, W and NW. An
     inline move is its rear marble and the direction, as in A1NE; a broadside move is the first and the last marble of
@@ -135,7 +137,9 @@ def abalone(
 
     `layout`: where the marbles are at the start.
     `max_plies`: moves of both sides together after which the game ends.
+    `at_limit`: what counts then: the difference in marbles pushed off, or only who pushed off more.
     """
+    majority = at_limit == "majority"
     drawn = LAYOUTS[layout].replace(" ", "")
     first_black = cell_set([cell for cell in range(CELLS) if drawn[cell] == "X"])
     first_white = cell_set([cell for cell in range(CELLS) if drawn[cell] == "O"])
@@ -228,10 +232,11 @@ def abalone(
             s.winner = seat
 
     def score(s: Any, out: Any) -> None:
-        out[BLACK] = np.int64(s.taken[BLACK] - s.taken[WHITE]) / TO_WIN
-        if s.winner == BLACK:
+        lead = np.int64(s.taken[BLACK] - s.taken[WHITE])
+        out[BLACK] = lead / TO_WIN
+        if s.winner == BLACK or (majority and s.winner == COUNTED and lead > 0):
             out[BLACK] = 1.0
-        elif s.winner == WHITE:
+        elif s.winner == WHITE or (majority and s.winner == COUNTED and lead < 0):
             out[BLACK] = -1.0
         out[WHITE] = -out[BLACK]
 
@@ -325,7 +330,7 @@ def abalone(
         move_name=lambda move: ENTRIES[move].name,
         words={"": "move along the line"},  # after two marbles: an inline move, or the beginning of a broadside one
         keeps=tuple(BOARD.symmetries),  # all twelve: the rules know no direction, though most change the start
-        beginnings=("layout", "max_plies"),
+        beginnings=("layout", "max_plies", "at_limit"),
         tallies=("pushed off",),
         endings=("six marbles pushed off", "no move left", f"the limit of {max_plies} moves"),
         refusals=(
