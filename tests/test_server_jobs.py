@@ -139,6 +139,7 @@ def test_what_a_page_asks_of_training_names_no_files(trained: Path) -> None:
             {"name": "a/b"},
             {"changes": {"warm.records": "/etc/passwd"}},
             {"changes": {"warm.agent": 'zero("/etc/passwd")'}},
+            {"changes": {"warm.init": "passwd"}},
             {"changes": {"net": {"size": "/etc"}}},
             {"changes": {"training.optimizer": "../x"}},
             {"evaluate": ['accuracy("/etc/passwd")']},

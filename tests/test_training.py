@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from meijin import build, make, training
@@ -274,6 +274,27 @@ def test_curves_hide_what_a_killed_session_wrote(tmp_path: Path) -> None:
     curves.Reload()
     assert [event.step for event in curves.Scalars("run/positions")] == [1, 2]
     assert curves.Images("policy/start")
+
+
+def test_a_run_starts_from_the_weights_of_another_net(tmp_path: Path) -> None:
+    first = ZeroRun(tmp_path / "a", config(**{"length.iterations": 1}))
+    first.go()
+    taught = checkpoint.load(first.folder.latest).net.state_dict()
+    changes = {"warm.init": str(tmp_path / "a"), "length.iterations": 1}
+    run = ZeroRun(tmp_path / "b", config(**changes))
+    assert all(torch.equal(tensor, taught[name]) for name, tensor in run.playing.state_dict().items())
+    run.go()
+    learned = checkpoint.load(run.folder.latest).net.state_dict()
+    assert not all(torch.equal(tensor, taught[name]) for name, tensor in learned.items())
+    resumed = ZeroRun(tmp_path / "b", config(**changes), resume=True)  # does not begin with those weights again
+    assert all(torch.equal(tensor, learned[name]) for name, tensor in resumed.playing.state_dict().items())
+    for wrong, why in (
+        ({"net.blocks": 2}, "of another shape; set net.blocks=1"),
+        ({"warm.init": "champion"}, "tic_tac_toe.safetensors"),  # which is no net
+        ({"warm.init": "nowhere"}, "there is no 'nowhere'"),
+    ):
+        with pytest.raises(MeijinError, match=why):
+            ZeroRun(tmp_path / "c", config(**changes | wrong))
 
 
 def test_a_damaged_database_is_no_warm_start(tmp_path: Path) -> None:

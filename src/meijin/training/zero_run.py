@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.core.statistics import elo
+from meijin.learning import files
 from meijin.learning.config import RunConfig
 from meijin.learning.nets.config import NetConfig
 from meijin.learning.zero import checkpoint, fused
@@ -147,7 +149,23 @@ class ZeroRun(Run[ZeroConfig]):
         net = Net(self.game, NetConfig.sized(size, **shape))
         if net.value.units is not None:  # a net that knows nothing expects the scores of random play
             net.value.units.copy_(torch.tensor(by_chance(self.game)))
+        if self.config.warm.init and not self.resumed:
+            net.load_state_dict(self._first(net.config))
         return net
+
+    def _first(self, shape: NetConfig) -> Mapping[str, Any]:
+        """The weights of another net, to start from."""
+        name = self.config.warm.init
+        path = files.champion(self.game) if name == "champion" else files.find(name)
+        if path is None:
+            raise BadParameter(f"warm.init=champion: {self.game} has no champion")
+        found = checkpoint.load(path).net
+        if why := found.unfit(self.game):
+            raise BadParameter(f"warm.init='{name}': it is a net of {found.game}: {why}")
+        theirs, mine = found.config.to_dict(), shape.to_dict()
+        if other := [f"net.{key}={json.dumps(value)}" for key, value in theirs.items() if value != mine[key]]:
+            raise BadParameter(f"warm.init='{name}': it is a net of another shape; set {', '.join(other)}")
+        return found.for_game(self.game).state_dict()
 
     def _use_device(self) -> None:
         if self.device != "cpu":

@@ -94,8 +94,9 @@ class GateConfig:
 
 @dataclass(frozen=True)
 class WarmConfig:
-    """Games of another agent to learn from before self-play."""
+    """What is there before self-play: another net's weights, and games to learn from."""
 
+    init: str = ""  # run or checkpoint of a net of the same shape, or "champion"; empty: random weights
     agent: str = ""  # its expression; empty: none
     games: Natural = 0  # of that agent, or the first ones of the file; 0: all of a file
     records: str = ""  # or a file of games, or a database

@@ -143,7 +143,7 @@ class Training:
             files.need_torch("training")
         changes = {}
         for key, value in args["changes"].items():
-            if key in CLOSED:
+            if key in CLOSED or (key == "warm.init" and value != "champion"):
                 raise BadParameter(f"'{key}' cannot be set here")
             if key == "warm.agent":
                 value = str(self._permits.bounded(str(value)))
