@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("safetensors")
+
+import torch
 
 from meijin import build, make, training
 from meijin.arena.match import match
