@@ -109,6 +109,7 @@ def test_a_run_is_listed_with_its_curves_and_checkpoints(trained: Path) -> None:
         run = server.get("runs/ttt")
         schema_jobs.RunOut.model_validate(run)
         assert run["metrics"]["iteration"] == [1, 2] and len(run["metrics"]["loss_policy"]) == 2
+        assert run["tuples"] is None
         assert [each["name"] for each in run["checkpoints"]] == ["ttt/000001", "ttt/000002"]
 
 
@@ -176,6 +177,15 @@ def test_tables_are_trained_watched_and_played_over_the_web(tmp_path: Path) -> N
         schema_jobs.RunOut.model_validate(run)
         assert run["agent"] == 'td("td")' and len(run["metrics"]["error"]) == 2
         assert 1 <= run["config"]["threads"] < 10_000
+        told, tuples = run["tuples"], run["tuples"]["tuples"]
+        assert (told["games"], told["weights"], told["symmetries"]) == (100, 2 * (27 + 9), 8)
+        found = sorted((each["number"], each["cells"], each["entries"]) for each in tuples)
+        assert found == [(1, [6, 7, 8], 27), (2, [3, 4], 9)]
+        assert tuples[0]["mean_weight"] > tuples[1]["mean_weight"] > 0
+        server.post("runs/td/resume", iterations=3)
+        event(talk, event="state", state="finished")
+        later = server.get("runs/td")["tuples"]
+        assert later["games"] == 150 and later["tuples"] != tuples  # those of the new checkpoint
         number = talk.say("opinions", run="q", at={"game": "tic_tac_toe", "moves": [4]})
         opinion = talk.until(lambda m: m["id"] == number)
         assert opinion["iteration"] == 1 and len(opinion["moves"]) == 8 and len(opinion["moves"][0]["value"]) == 2

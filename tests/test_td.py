@@ -24,8 +24,10 @@ from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.learning import files
+from meijin.learning.nets import safetensors
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import Network
+from meijin.learning.td.summary import summary
 from meijin.training.champions import make_champion
 from meijin.training.td_run import TdRun
 
@@ -184,6 +186,28 @@ def test_a_saved_network_is_the_same_network(tmp_path: Path) -> None:
     again = Network.load(net.save(tmp_path / "net.safetensors")).net
     assert again.tuples == net.tuples
     assert again.values(State(game)) == net.values(State(game))
+
+
+def test_a_checkpoint_tells_of_its_tuples_in_its_header(tmp_path: Path) -> None:
+    """The web app asks often, of files with hundreds of megabytes behind the header."""
+    net = drawn(make(GAME), 4, learn="q", tuples__count=3, tuples__length=4, tuples__symmetries=2, tuples__stages=[2])
+    path = net.save(tmp_path / "net.safetensors", games=7)
+    data = path.read_bytes()
+    path.write_bytes(data[: 8 + int.from_bytes(data[:8], "little")])
+    found = summary(path)
+    assert found is not None
+    assert (found.games, found.weights, found.symmetries) == (7, len(net.weights), 2)
+    means = [float(np.abs(table).mean(dtype=np.float64)) for table in net.tables()]
+    assert [each.mean_weight for each in found.tuples] == sorted(means, reverse=True)
+    for each in found.tuples:
+        assert tuple(each.cells) == net.tuples[each.number - 1]
+        assert (each.entries, each.mean_weight) == (81, means[each.number - 1])
+    older = json.loads(files.header(path)["meijin"])
+    del older["net"]["mean_weights"]  # as checkpoints were before
+    path.write_bytes(safetensors.pack({}, {"kind": "td", "meijin": json.dumps(older)}))
+    found = summary(path)
+    assert found is not None
+    assert [(each.number, each.mean_weight) for each in found.tuples] == [(1, None), (2, None), (3, None)]
 
 
 def test_agents_share_a_network_until_its_file_changes(tmp_path: Path) -> None:

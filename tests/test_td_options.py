@@ -20,6 +20,7 @@ from meijin.core.state import State
 from meijin.learning.td import feature_kernels
 from meijin.learning.td.feature_network import FeatureNetwork
 from meijin.learning.td.features import feature_sets
+from meijin.learning.td.summary import summary
 from meijin.training.td_run import TdRun
 
 NIM = "nim(heaps=(3, 3))"
@@ -128,6 +129,7 @@ def test_the_commands_take_features_from_a_file(tmp_path: Path, monkeypatch: pyt
     options = ("--iterations=1", "--set=games=200", "--set=length.evaluate=0", "--set=features.by=two_heaps", *load)
     good("train", NIM, "td", *options, "--out=run")
     assert "equal" in good("td", "show", "run", *load)
+    assert summary(Path("run/checkpoints/latest.safetensors")) is None  # there are no tuples
     assert set(json.loads(good("td", "show", "run", "--json", *load))["weights"]) == {"first", "second", "equal"}
     assert "equal" in good("inspect", NIM, "--agent", 'td("run")', *load)
     feature_sets._entries = {}

@@ -80,6 +80,33 @@ def test_a_run_is_started_followed_and_played_against(visit: Visit) -> None:
     visitor.wait_for_ply(2)
 
 
+def test_the_tuples_of_a_run_are_drawn_and_change_as_it_learns(server: Server, visit: Visit) -> None:
+    pytest.importorskip("safetensors")
+    changes = {"games": 50, "tuples.count": 14, "tuples.length": 3, "length.evaluate": 0}
+    with server.socket() as talk:
+        server.post("runs", name="tables", method="td", game="tic_tac_toe", iterations=1, changes=changes)
+        talk.say("follow", what="train", name="tables")
+        talk.until(lambda m: m.get("event", {}).get("state") == "finished")
+    visitor = visit("#/training/tables", width=390)
+    drawn, head = visitor.page.locator(".tuples li"), visitor.page.locator(".tuples p").first
+    expect(drawn).to_have_count(12)
+    expect(head).to_contain_text("after 50 games")
+    visitor.button("Show all 14")
+    expect(drawn).to_have_count(14)
+    run = server.get("runs/tables")["tuples"]["tuples"]
+    expect(visitor.page.locator(".tuples .last")).to_have_count(sum(len(each["cells"]) for each in run))
+    expect(drawn.first).to_contain_text(f"Tuple {run[0]['number']} on")
+    expect(drawn.first).to_contain_text("27 entries")
+    before = drawn.all_inner_texts()
+    assert faults(visitor) == []
+    assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    server.post("runs/tables/resume", iterations=2)
+    expect(head).to_contain_text("after 100 games")  # told by the server, not asked for by hand
+    assert drawn.all_inner_texts() != before
+    visitor.button("Show the first 12")
+    expect(drawn).to_have_count(12)
+
+
 def test_a_file_is_followed_as_it_is_saved(server: Server, visit: Visit) -> None:
     file = Path(server.settings.load[0])
     rules = file.read_text(encoding="utf-8")

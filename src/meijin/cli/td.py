@@ -27,10 +27,10 @@ def show(run: Path, most: int, load: Sequence[Path], as_json: bool) -> None:
     if isinstance(net, FeatureNetwork):
         _show_features(net, most, as_json)
         return
-    sizes = [np.abs(weights).mean() for weights in net.tables()]
+    sizes = net.mean_weights()
     order = sorted(range(len(net.tuples)), key=lambda k: -sizes[k])
     if as_json:
-        rows = [{"cells": net.tuple_names[k], "entries": net.entries[k], "mean_weight": float(sizes[k])} for k in order]
+        rows = [{"cells": net.tuple_names[k], "entries": net.entries[k], "mean_weight": sizes[k]} for k in order]
         about = {"game": str(net.game), "learn": net.learn, "weights": len(net.weights), "symmetries": net.symmetries}
         print_json({**about, "facts": found.facts, "tuples": rows})
         return
@@ -39,7 +39,7 @@ def show(run: Path, most: int, load: Sequence[Path], as_json: bool) -> None:
     weights, games = f"{len(net.weights):,} weights", f"{found.facts.get('games', 0):,} games"
     seen = f"{count(len(net.tuples), 'tuple')}, seen in {net.symmetries} of the game's symmetries"
     console.print(f"{seen}, {weights}; {games}")
-    drawn = [_drawn(net, k, float(sizes[k])) for k in order[:most]]
+    drawn = [_drawn(net, k, sizes[k]) for k in order[:most]]
     console.print(Columns(drawn, padding=(1, 3), equal=False))
     if len(order) > most:
         console.print(Text(f"and {len(order) - most} more; --most {len(order)} draws all", "dim"))

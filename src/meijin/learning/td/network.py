@@ -88,6 +88,10 @@ class Network:
         blocks = self.weights.reshape(-1, sum(self.entries))
         return np.split(blocks, np.cumsum(self.entries)[:-1], axis=1)
 
+    def mean_weights(self) -> list[float]:
+        """How large the weights of each tuple are, on average and without their signs."""
+        return [float(np.abs(weights).mean(dtype=np.float64)) for weights in self.tables()]
+
     def room(self, reach: int = 1, seed: int = 0, index: int = 0, memory: int = 0) -> Room:
         return make_room(self.game, self.features, reach, memory, stream(seed, index))
 
@@ -156,6 +160,7 @@ class Network:
             "squashes": self.squashes,
             "gamma": self.gamma,
             "tuples": asdict(self.config) | {"cells": self.tuple_names},
+            "mean_weights": self.mean_weights(),
         }
         coherent = whole and self.table.shape[1] > 1
         extra = {"coherent": np.ascontiguousarray(self.table[:, 1:])} if coherent else {}

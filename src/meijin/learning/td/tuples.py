@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from meijin.core.contract import Symmetry
 from meijin.core.errors import BadParameter, suggest
 from meijin.core.game import Game
 from meijin.learning.td.config import TuplesConfig
@@ -47,7 +48,7 @@ def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tup
     """The layout of a network and how many weights it has. `moves`: every move has tables of its own."""
     cells = len(game.board.cells)
     code = _codes(game, config.values)
-    symmetries = [s for s in game.symmetries if not s.swaps][: config.symmetries or None]
+    symmetries = seen_through(game, config)
     sizes = table_sizes(game, config, tuples)
     first = np.repeat(np.cumsum([0, *sizes[:-1]]), len(symmetries))
     size = sum(sizes)
@@ -106,6 +107,16 @@ def table_sizes(game: Game, config: TuplesConfig, tuples: Tuples) -> list[int]:
     return [math.prod(values[c] for c in places) for places in tuples]
 
 
+def seen_through(game: Game, config: TuplesConfig) -> list[Symmetry]:
+    """The symmetries of the game that share weights."""
+    return [s for s in game.symmetries if not s.swaps][: config.symmetries or None]
+
+
+def copies(game: Game, config: TuplesConfig, moves: bool) -> int:
+    """How many tables each tuple has: for each seat, stage and, with `moves`, move."""
+    return (1 if config.share else game.seats) * (1 + len(config.stages)) * (game.num_moves if moves else 1)
+
+
 def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tuples:
     """The tuples of a config: those it names, or random ones."""
     if config.cells:
@@ -114,13 +125,12 @@ def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tup
     useful = [c for c in range(len(sizes)) if sizes[c] > 1]
     if config.length > len(useful):
         raise BadParameter(f"tuples.length={config.length}: {game} has {len(useful)} cells that can change")
-    copies = (1 if config.share else game.seats) * (1 + len(config.stages)) * (game.num_moves if moves else 1)
-    symmetries = len([s for s in game.symmetries if not s.swaps][: config.symmetries or None])
+    symmetries = len(seen_through(game, config))
     ordered = np.sort(sizes[useful])[::-1]
     lengths = np.arange(1, len(useful) + 1)
     enough = np.maximum(4, np.ceil(OFTEN * len(useful) / (lengths * symmetries)))  # tuples of each length
     entries = np.cumprod(ordered.astype(float))
-    fitting = (entries <= ENTRIES) & (entries * (config.count or enough) * copies <= MOST)
+    fitting = (entries <= ENTRIES) & (entries * (config.count or enough) * copies(game, config, moves) <= MOST)
     length = config.length or max(1, int(fitting.sum()))
     count = config.count or int(enough[length - 1])
     rng, near = np.random.default_rng((seed, 15)), _near(game, useful, config.kind)

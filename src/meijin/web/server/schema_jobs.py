@@ -44,10 +44,29 @@ class CheckpointOut(Out):
     bytes: int
 
 
+class TupleOut(Out):
+    """The cells that one table sees."""
+
+    number: int = Field(description="From 1, in the order of the network.")
+    cells: list[int]
+    entries: int = Field(description="Of its table for one seat, stage and move.")
+    mean_weight: float | None = Field(description="Without signs; null in a checkpoint that does not tell.")
+
+
+class TuplesOut(Out):
+    """An n-tuple network, as its newest checkpoint has it."""
+
+    games: int = Field(description="That it has learned from.")
+    weights: int
+    symmetries: int = Field(description="Of the game that share weights.")
+    tuples: list[TupleOut] = Field(description="Those with the largest weights first.")
+
+
 class RunOut(RunSummary):
     config: dict[str, Any]
     metrics: dict[str, list[float | None]] = Field(description="By column; thinned out where there are many rows.")
     checkpoints: list[CheckpointOut]
+    tuples: TuplesOut | None = Field(description="Of td, sarsa and q, from the first checkpoint on; null for features.")
 
 
 class TrainIn(In):

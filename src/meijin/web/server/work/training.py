@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from random import choice
 from typing import TYPE_CHECKING, Any, Literal
@@ -95,6 +96,7 @@ class Training:
                 {"name": f"{folder.name}/{path.stem}", "iteration": int(path.stem), "bytes": path.stat().st_size}
                 for path in files.numbered(folder / "checkpoints")
             ],
+            "tuples": _tuples(folder / "checkpoints" / files.LATEST),
         }
 
     def _folder(self, name: str) -> Path:
@@ -269,6 +271,19 @@ def _player(path: Path) -> Any:
     from meijin.agents.policy_value import Policy, Value
 
     return Value(str(path)) if files.kind(path) == "classic-value" else Policy(str(path))
+
+
+def _tuples(latest: Path) -> dict[str, Any] | None:
+    """The tuples of a run's newest checkpoint; None if it has none, or they cannot be told."""
+    if files.kind(latest) != "td":
+        return None
+    from meijin.learning.td.summary import summary
+
+    try:
+        found = summary(latest)
+    except MeijinError:
+        return None
+    return None if found is None else asdict(found)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 /**
- * One training run: its curves, its games as they are played, its checkpoints, and how their opinion of a position changed.
+ * One training run: its curves, its tuples, its games as they are played, its checkpoints, and how their opinion of a
+ * position changed.
  *
  * @import {Description, Engine, Look, Server} from "../engine.js"
  */
@@ -9,9 +10,13 @@ import { seatName } from "../play/tree.js";
 import { Chart } from "../ui/chart.js";
 import { Button, Icon, Spinner, attempt, html, usePromise } from "../ui/kit.js";
 import { go } from "../ui/router.js";
-import { useEffect, useState } from "../vendor/preact.js";
+import { useEffect, useMemo, useState } from "../vendor/preact.js";
 import { Explorer, JobState, MiniBoard, duration, useLive } from "./parts.js";
 import { points } from "./training.js";
+
+/** @typedef {{number: number, cells: number[], entries: number, mean_weight: number | null}} Tuple */
+
+const FIRST = 12; // tuples that are drawn before all are asked for
 
 /** Curves that belong together, by the names of their columns. @type {[string, RegExp][]} */
 const GROUPS = [
@@ -53,10 +58,29 @@ export function RunPage({ engine, name }) {
       const series = Object.keys(run.metrics).filter((column) => pattern.test(column)).map((column) => ({ name: column.replace(/^loss_loss$/, "all").replace(/^(loss|score)_/, "").replaceAll("_", " "), points: points(run.metrics, column) })).filter((each) => each.points.length);
       return series.length ? html`<${Chart} key=${title} title=${title} series=${series} />` : "";
     })}</div>
+    ${ready && run.tuples && html`<${Tuples} ...${run.tuples} description=${ready} />`}
     ${ready && run.agent && html`<${SelfPlay} server=${server} run=${run.name} description=${ready} /><${Opinions} engine=${engine} run=${run.name} game=${game} description=${ready} />`}
     <section><h2>Checkpoints</h2>${run.checkpoints.length ? html`<ul class="checkpoints">${[...run.checkpoints].reverse().map((/** @type {any} */ each) => html`<li><button type="button" class="button plain numbers" title="Play against ${each.name}" onClick=${() => void play(run.agent.replace(`"${run.name}"`, `"${each.name}"`))}>${each.iteration}</button></li>`)}</ul><p class="hollow">Click one to play against it.</p>` : html`<p class="hollow">None yet.</p>`}</section>
     <details class="settings"><summary>Settings</summary><pre class="mono">${JSON.stringify(run.config, null, 2)}</pre></details>
   </main>`;
+}
+
+/** The tuples of a network on small boards. @param {{description: Description, weights: number, symmetries: number, games: number, tuples: Tuple[]}} props */
+function Tuples({ description, weights, symmetries, games, tuples }) {
+  const [all, setAll] = useState(false);
+  const count = (/** @type {number} */ number, /** @type {string} */ what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+  const largest = tuples[0]?.mean_weight ?? 0;
+  return html`<section class="tuples"><div><h2>Tuples</h2><p class="hollow">${count(tuples.length, "tuple")} with ${count(weights, "weight")}, seen in ${symmetries === 1 ? "one" : symmetries} of the game's symmetries, after ${count(games, "game")}.${largest ? " The largest weights come first." : ""}</p></div>
+    <ul>${(all ? tuples : tuples.slice(0, FIRST)).map((each) => html`<${TupleBoard} key=${each.number} tuple=${each} share=${largest ? (each.mean_weight ?? 0) / largest : 0} description=${description} />`)}</ul>
+    ${tuples.length > FIRST && html`<div><${Button} label=${all ? `Show the first ${FIRST}` : `Show all ${tuples.length}`} onClick=${() => setAll(!all)} /></div>`}</section>`;
+}
+
+/** @param {{description: Description, tuple: Tuple, share: number}} props  share: of the largest mean weight */
+function TupleBoard({ description, tuple: { number, cells, entries, mean_weight: mean }, share }) {
+  const look = useMemo(() => /** @type {any} */ ({ cells: description.board.cells.map(() => -1), last: cells }), [description, cells.join()]);
+  const names = cells.map((cell) => description.board.cells[cell]?.name).join(" ");
+  return html`<li title=${names}><${MiniBoard} description=${description} look=${look} />
+    <p class="numbers"><b>Tuple ${number}</b><span class="unseen"> on ${names}</span><span>${entries.toLocaleString("en")} entries</span>${mean !== null && html`<span>mean weight ${mean.toPrecision(3)}</span><i style=${{ width: `${100 * share}%` }}></i>`}</p></li>`;
 }
 
 /** Games that the newest net plays against itself now. @param {{server: Server, run: string, description: Description}} props */
