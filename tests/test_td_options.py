@@ -156,6 +156,7 @@ def test_bad_features_are_refused_before_training(tmp_path: Path, factory: Any, 
     ("changes", "said"),
     [
         ({"features.by": "two_haeps"}, "unknown set of features 'two_haeps'; did you mean 'two_heaps'?"),
+        ({"features.by": "zzzzzzzzz"}, "unknown set of features 'zzzzzzzzz'; known sets of features: "),
         ({"features.by": "two_heaps", "learn": "sarsa"}, "learn=sarsa has tuples only"),
         ({"tuples.copy": True}, "there is one stage only"),
         ({"tuples.copy": True, "tuples.stages": [2], "coherence": "none"}, "use coherence=id"),
