@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,16 @@ from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.learning import files
+from meijin.learning import checkpoint, files
+from meijin.learning.td import sizes
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import Network
+from meijin.learning.td.tuples import layout
 from meijin.training.champions import make_champion
 from meijin.training.td_run import TdRun
 
 GAME = "tic_tac_toe"
+BOARD = " ".join(column + row for column in "abcd" for row in "1234")  # of 2048
 
 
 def trained(folder: Path, game: str = GAME, iterations: int = 1, **changes: Any) -> TdRun:
@@ -184,6 +188,45 @@ def test_a_saved_network_is_the_same_network(tmp_path: Path) -> None:
     again = Network.load(net.save(tmp_path / "net.safetensors")).net
     assert again.tuples == net.tuples
     assert again.values(State(game)) == net.values(State(game))
+
+
+def test_a_few_symmetries_are_a_random_choice_with_the_identity() -> None:
+    def seen(seed: int, game: str = GAME, k: int = 3) -> list[str]:
+        return [
+            s.name for s in Network.fresh(make(game), TdConfig(game, seed=seed).changed({"tuples.symmetries": k})).seen
+        ]
+
+    choices = [seen(seed) for seed in range(8)]
+    assert choices == [seen(seed) for seed in range(8)]
+    assert {(len(set(names)), names[0]) for names in choices} == {(3, "identity")}
+    assert len(set(map(tuple, choices))) > 1
+    assert seen(3, k=8) == seen(4, k=0) == [s.name for s in make(GAME).symmetries]
+    assert seen(5, k=1) == ["identity"]
+
+
+def test_a_checkpoint_keeps_its_symmetries_and_an_old_one_has_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = make(GAME)
+    states, first, net = positions(game, 10), game.symmetries[:3], drawn(game, 7, tuples__symmetries=3)
+    assert net.seen != first
+    again = Network.load(net.save(tmp_path / "net.safetensors")).net
+    assert [again.values(state) for state in states] == [net.values(state) for state in states]
+    # What was written before: the first symmetries, and no word of them.
+    old, _ = layout(game, net.config, net.tuples, False, first)
+    written, write = replace(net, seen=first, layout=old), checkpoint.write
+    monkeypatch.setattr(
+        checkpoint,
+        "write",
+        lambda path, kind, game, about, *more: write(
+            path, kind, game, {k: v for k, v in about.items() if k != "symmetries"}, *more
+        ),
+    )
+    again = Network.load(written.save(tmp_path / "old.safetensors")).net
+    assert again.seen == first
+    assert [again.values(state) for state in states] == [written.values(state) for state in states]
+    net.take(again, {})  # an old run goes on with its own
+    assert [net.values(state) for state in states] == [written.values(state) for state in states]
 
 
 def test_agents_share_a_network_until_its_file_changes(tmp_path: Path) -> None:
@@ -361,13 +404,40 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
         ("2048", {"tuples.share": True}, "2048 has 1 seats, not two"),
         ("2048", {"tuples.stages": [12, 11]}, "must ascend"),
         ("2048", {"tuples.length": 9, "tuples.count": 4}, "GiB are free; use shorter or fewer tuples"),
+        ("2048", {"tuples.cells": [BOARD]}, "about 10^20 weights need "),
+        ("go", {"tuples.length": 40}, "GiB are free; use shorter or fewer tuples"),
+        ("gomoku(size=25)", {"tuples.length": 620}, "weights need about 10^"),
+        ("connect_four", {"tuples.count": 10**9, "tuples.length": 9}, "GiB are free; use shorter or fewer tuples"),
+        (
+            GAME,
+            {"replay": 1, "memory": 10**9},
+            "memory=1,000,000,000 remembered moves need 134.1 GiB, and 8.0 GiB are free; lower memory",
+        ),
+        (
+            GAME,
+            {"replay": 1, "memory": 10**7, "threads": 100},
+            "memory=10,000,000 remembered moves need 134.1 GiB, and 8.0 GiB are free; lower memory",
+        ),
+        (
+            GAME,
+            {"trace": 1, "horizon": 10**11},
+            "positions that an error reaches need 13,411.0 GiB, and 8.0 GiB are free; lower horizon",
+        ),
+        (GAME, {"threads": 10**9}, "threads=1,000,000,000 need "),
+        (GAME, {"tuples.symmetries": 9}, "tuples.symmetries=9: tic_tac_toe has 8 symmetries"),
+        ("hex(size=3)", {"tuples.symmetries": 3}, "has 2 symmetries that leave the seats as they are"),
+        (GAME, {"tuples.stages": [99]}, "tuples.stages=[99]: the cells of tic_tac_toe have values up to 2"),
+        (GAME, {"features.hidden": 4}, "features.hidden=4: tuples have no hidden units; set features.by"),
     ],
 )
-def test_bad_settings_are_refused_before_training(tmp_path: Path, game: str, changes: Any, said: str) -> None:
+def test_bad_settings_are_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, game: str, changes: Any, said: str
+) -> None:
+    monkeypatch.setattr(sizes, "free_memory", lambda: 8 * 2**30)
     with pytest.raises(BadParameter) as caught:
         training.td(game, out=tmp_path / "run", changes=changes)
     assert said in str(caught.value)
-    assert not (tmp_path / "run" / "config.json").exists()
+    assert not (tmp_path / "run").exists()
 
 
 def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
