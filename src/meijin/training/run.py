@@ -252,10 +252,11 @@ class Run(ABC, Generic[C]):
             if not self.folder.latest.exists():  # not even one iteration fitted
                 self.save()
         except Exception as error:
-            if "out of memory" not in str(error).lower().replace("_", " "):
+            said = str(error) or type(error).__name__
+            if not isinstance(error, MemoryError) and "out of memory" not in said.lower().replace("_", " "):
                 raise
             raise MeijinError(
-                f"out of memory on {self.device} after iteration {self.iteration} ({str(error).splitlines()[0]}); "
+                f"out of memory on {self.device} after iteration {self.iteration} ({said.splitlines()[0]}); "
                 f"lower {self.MEMORY}, then --resume"
             ) from error
         finally:
