@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import math
 import random
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +22,7 @@ from commands import good, run
 from meijin import build, make, training
 from meijin.agents.champion import AHEAD
 from meijin.agents.check import check_agent
+from meijin.cli.run_display import Shown
 from meijin.core import compile as compiling
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
@@ -30,6 +34,7 @@ from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import Network
 from meijin.learning.td.tuples import layout
 from meijin.training.champions import make_champion
+from meijin.training.events import Progress
 from meijin.training.td_run import TdRun
 
 GAME = "tic_tac_toe"
@@ -345,6 +350,58 @@ def test_a_run_repeats_and_resumes_exactly(tmp_path: Path) -> None:
     again.go()
     assert (again.network.weights == whole.network.weights).all()  # type: ignore[attr-defined]
     assert (again.network.table == whole.network.table).all()  # type: ignore[attr-defined]
+
+
+def test_a_run_that_is_stopped_in_its_first_iteration_begins_it_again(tmp_path: Path) -> None:
+    changes = {"games": 2000, "length.evaluate": 0, "tuples.initial": 0.5}
+    run = training.td(GAME, out=tmp_path / "stopped", changes=changes, iterations=1)
+    run.go(lambda event: run.stop() if isinstance(event, Progress) else None)
+    assert run.iteration == run.games == 0
+    training.resume(tmp_path / "stopped").go()
+    whole = trained(tmp_path / "whole", games=2000, tuples__initial=0.5)
+    assert (Network.load(tmp_path / "stopped").net.weights == whole.network.weights).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
+def test_a_process_that_is_killed_in_an_iteration_resumes_exactly(tmp_path: Path) -> None:
+    options = ("--set=games=20000", "--set=length.evaluate=0", "--set=alpha_end=0.1", "--iterations=6")
+    command = [sys.executable, "-m", "meijin", "train", GAME, "td", "--out", str(tmp_path / "killed"), *options]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = next(line for line in process.stdout if "iteration_done" in line)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL and json.loads(told)["iteration"] == 1
+    before = Network.load(tmp_path / "killed").facts
+    assert 1 <= before["iteration"] < 6 and before["games"] == before["iteration"] * 20_000
+    good("train", GAME, "td", "--out", tmp_path / "killed", "--resume")
+    whole = trained(tmp_path / "whole", iterations=6, games=20_000, alpha_end=0.1)
+    found = Network.load(tmp_path / "killed")
+    assert (found.net.weights == whole.network.weights).all() and found.facts["games"] == 120_000
+
+
+def test_games_are_counted_as_they_are_played(tmp_path: Path) -> None:
+    clock = [0.0]
+    run = training.td(
+        GAME, out=tmp_path / "run", changes={"length.evaluate": 0}, seconds=10, began=0.0, now=lambda: clock[0]
+    )
+    told: list[Progress] = []
+
+    def handler(event: Any) -> None:
+        if isinstance(event, Progress):
+            told.append(event)
+            clock[0] = 20.0  # the time is up after the first slice
+
+    shown = Shown(run.game, ())
+    run.go(handler)
+    shown(told[0])
+    assert shown.now.startswith("self-play  games 1  moves/s ")
+    assert [event.metrics["games"] for event in told] == [1] and told[0].metrics["moves_per_second"] > 0
+    assert Network.load(tmp_path / "run").facts["games"] == 1
+    assert "; 1 game\n" in good("td", "show", tmp_path / "run")
+    again = training.resume(tmp_path / "run", changes={"games": 50}, iterations=3)
+    assert isinstance(again, TdRun)
+    again.go()
+    assert again.games == Network.load(tmp_path / "run").facts["games"] == 101
 
 
 def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
