@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,20 +22,25 @@ from commands import good, run
 from meijin import build, make, training
 from meijin.agents.champion import AHEAD
 from meijin.agents.check import check_agent
+from meijin.cli.run_display import Shown
 from meijin.core import compile as compiling
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.learning import files
+from meijin.learning import checkpoint, files
 from meijin.learning.nets import safetensors
+from meijin.learning.td import sizes
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import Network
 from meijin.learning.td.summary import summary
+from meijin.learning.td.tuples import layout
 from meijin.training.champions import make_champion
+from meijin.training.events import Progress
 from meijin.training.td_run import TdRun
 
 GAME = "tic_tac_toe"
+BOARD = " ".join(column + row for column in "abcd" for row in "1234")  # of 2048
 
 
 def trained(folder: Path, game: str = GAME, iterations: int = 1, **changes: Any) -> TdRun:
@@ -210,6 +219,45 @@ def test_a_checkpoint_tells_of_its_tuples_in_its_header(tmp_path: Path) -> None:
     assert [(each.number, each.mean_weight) for each in found.tuples] == [(1, None), (2, None), (3, None)]
 
 
+def test_a_few_symmetries_are_a_random_choice_with_the_identity() -> None:
+    def seen(seed: int, game: str = GAME, k: int = 3) -> list[str]:
+        return [
+            s.name for s in Network.fresh(make(game), TdConfig(game, seed=seed).changed({"tuples.symmetries": k})).seen
+        ]
+
+    choices = [seen(seed) for seed in range(8)]
+    assert choices == [seen(seed) for seed in range(8)]
+    assert {(len(set(names)), names[0]) for names in choices} == {(3, "identity")}
+    assert len(set(map(tuple, choices))) > 1
+    assert seen(3, k=8) == seen(4, k=0) == [s.name for s in make(GAME).symmetries]
+    assert seen(5, k=1) == ["identity"]
+
+
+def test_a_checkpoint_keeps_its_symmetries_and_an_old_one_has_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = make(GAME)
+    states, first, net = positions(game, 10), game.symmetries[:3], drawn(game, 7, tuples__symmetries=3)
+    assert net.seen != first
+    again = Network.load(net.save(tmp_path / "net.safetensors")).net
+    assert [again.values(state) for state in states] == [net.values(state) for state in states]
+    # What was written before: the first symmetries, and no word of them.
+    old, _ = layout(game, net.config, net.tuples, False, first)
+    written, write = replace(net, seen=first, layout=old), checkpoint.write
+    monkeypatch.setattr(
+        checkpoint,
+        "write",
+        lambda path, kind, game, about, *more: write(
+            path, kind, game, {k: v for k, v in about.items() if k != "symmetries"}, *more
+        ),
+    )
+    again = Network.load(written.save(tmp_path / "old.safetensors")).net
+    assert again.seen == first
+    assert [again.values(state) for state in states] == [written.values(state) for state in states]
+    net.take(again, {})  # an old run goes on with its own
+    assert [net.values(state) for state in states] == [written.values(state) for state in states]
+
+
 def test_agents_share_a_network_until_its_file_changes(tmp_path: Path) -> None:
     game, file = make(GAME), tmp_path / "net.safetensors"
     nets = [drawn(game, seed, tuples__count=3, tuples__length=4) for seed in (4, 5)]
@@ -328,6 +376,58 @@ def test_a_run_repeats_and_resumes_exactly(tmp_path: Path) -> None:
     assert (again.network.table == whole.network.table).all()  # type: ignore[attr-defined]
 
 
+def test_a_run_that_is_stopped_in_its_first_iteration_begins_it_again(tmp_path: Path) -> None:
+    changes = {"games": 2000, "length.evaluate": 0, "tuples.initial": 0.5}
+    run = training.td(GAME, out=tmp_path / "stopped", changes=changes, iterations=1)
+    run.go(lambda event: run.stop() if isinstance(event, Progress) else None)
+    assert run.iteration == run.games == 0
+    training.resume(tmp_path / "stopped").go()
+    whole = trained(tmp_path / "whole", games=2000, tuples__initial=0.5)
+    assert (Network.load(tmp_path / "stopped").net.weights == whole.network.weights).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
+def test_a_process_that_is_killed_in_an_iteration_resumes_exactly(tmp_path: Path) -> None:
+    options = ("--set=games=20000", "--set=length.evaluate=0", "--set=alpha_end=0.1", "--iterations=6")
+    command = [sys.executable, "-m", "meijin", "train", GAME, "td", "--out", str(tmp_path / "killed"), *options]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = next(line for line in process.stdout if "iteration_done" in line)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL and json.loads(told)["iteration"] == 1
+    before = Network.load(tmp_path / "killed").facts
+    assert 1 <= before["iteration"] < 6 and before["games"] == before["iteration"] * 20_000
+    good("train", GAME, "td", "--out", tmp_path / "killed", "--resume")
+    whole = trained(tmp_path / "whole", iterations=6, games=20_000, alpha_end=0.1)
+    found = Network.load(tmp_path / "killed")
+    assert (found.net.weights == whole.network.weights).all() and found.facts["games"] == 120_000
+
+
+def test_games_are_counted_as_they_are_played(tmp_path: Path) -> None:
+    clock = [0.0]
+    run = training.td(
+        GAME, out=tmp_path / "run", changes={"length.evaluate": 0}, seconds=10, began=0.0, now=lambda: clock[0]
+    )
+    told: list[Progress] = []
+
+    def handler(event: Any) -> None:
+        if isinstance(event, Progress):
+            told.append(event)
+            clock[0] = 20.0  # the time is up after the first slice
+
+    shown = Shown(run.game, ())
+    run.go(handler)
+    shown(told[0])
+    assert shown.now.startswith("self-play  games 1  moves/s ")
+    assert [event.metrics["games"] for event in told] == [1] and told[0].metrics["moves_per_second"] > 0
+    assert Network.load(tmp_path / "run").facts["games"] == 1
+    assert "; 1 game\n" in good("td", "show", tmp_path / "run")
+    again = training.resume(tmp_path / "run", changes={"games": 50}, iterations=3)
+    assert isinstance(again, TdRun)
+    again.go()
+    assert again.games == Network.load(tmp_path / "run").facts["games"] == 101
+
+
 def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
     trained(tmp_path / "run", iterations=2, games=20_000, epsilon=0.3)
     game = make(GAME)
@@ -385,13 +485,40 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
         ("2048", {"tuples.share": True}, "2048 has 1 seats, not two"),
         ("2048", {"tuples.stages": [12, 11]}, "must ascend"),
         ("2048", {"tuples.length": 9, "tuples.count": 4}, "GiB are free; use shorter or fewer tuples"),
+        ("2048", {"tuples.cells": [BOARD]}, "about 10^20 weights need "),
+        ("go", {"tuples.length": 40}, "GiB are free; use shorter or fewer tuples"),
+        ("gomoku(size=25)", {"tuples.length": 620}, "weights need about 10^"),
+        ("connect_four", {"tuples.count": 10**9, "tuples.length": 9}, "GiB are free; use shorter or fewer tuples"),
+        (
+            GAME,
+            {"replay": 1, "memory": 10**9},
+            "memory=1,000,000,000 remembered moves need 134.1 GiB, and 8.0 GiB are free; lower memory",
+        ),
+        (
+            GAME,
+            {"replay": 1, "memory": 10**7, "threads": 100},
+            "memory=10,000,000 remembered moves need 134.1 GiB, and 8.0 GiB are free; lower memory",
+        ),
+        (
+            GAME,
+            {"trace": 1, "horizon": 10**11},
+            "positions that an error reaches need 13,411.0 GiB, and 8.0 GiB are free; lower horizon",
+        ),
+        (GAME, {"threads": 10**9}, "threads=1,000,000,000 need "),
+        (GAME, {"tuples.symmetries": 9}, "tuples.symmetries=9: tic_tac_toe has 8 symmetries"),
+        ("hex(size=3)", {"tuples.symmetries": 3}, "has 2 symmetries that leave the seats as they are"),
+        (GAME, {"tuples.stages": [99]}, "tuples.stages=[99]: the cells of tic_tac_toe have values up to 2"),
+        (GAME, {"features.hidden": 4}, "features.hidden=4: tuples have no hidden units; set features.by"),
     ],
 )
-def test_bad_settings_are_refused_before_training(tmp_path: Path, game: str, changes: Any, said: str) -> None:
+def test_bad_settings_are_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, game: str, changes: Any, said: str
+) -> None:
+    monkeypatch.setattr(sizes, "free_memory", lambda: 8 * 2**30)
     with pytest.raises(BadParameter) as caught:
         training.td(game, out=tmp_path / "run", changes=changes)
     assert said in str(caught.value)
-    assert not (tmp_path / "run" / "config.json").exists()
+    assert not (tmp_path / "run").exists()
 
 
 def test_other_checkpoints_are_refused(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def learns_and_resumes(folder: Path, device: str = "cuda", **changes: Any) -> No
     assert (again.network.weights == before).all() and again.iteration == 1
     again.go()
     assert again.iteration == 2 and (again.network.weights != before).any()
+    assert 1 <= run.games < again.games
 
 
 def share_once() -> None:

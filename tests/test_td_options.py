@@ -17,13 +17,14 @@ from meijin.agents.check import check_agent
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
 from meijin.core.state import State
-from meijin.learning.td import feature_kernels
+from meijin.learning.td import feature_kernels, sizes
 from meijin.learning.td.feature_network import FeatureNetwork
 from meijin.learning.td.features import feature_sets
 from meijin.learning.td.summary import summary
 from meijin.training.td_run import TdRun
 
 NIM = "nim(heaps=(3, 3))"
+TWO = {"features.by": "two_heaps"}
 FILE = """
 from meijin import features
 
@@ -158,13 +159,22 @@ def test_bad_features_are_refused_before_training(tmp_path: Path, factory: Any, 
     ("changes", "said"),
     [
         ({"features.by": "two_haeps"}, "unknown set of features 'two_haeps'; did you mean 'two_heaps'?"),
+        ({"features.by": "zzzzzzzzz"}, "unknown set of features 'zzzzzzzzz'; known sets of features: "),
         ({"features.by": "two_heaps", "learn": "sarsa"}, "learn=sarsa has tuples only"),
+        (TWO | {"tuples.count": 3}, "tuples.count=3: features take the place of tuples; remove it, or features.by="),
+        (TWO | {"tuples.cells": ["a1"]}, "tuples.cells=['a1']: features take the place"),
+        (TWO | {"trace": 0.5, "horizon": 3}, "horizon=3: with features, errors reach back to the beginning"),
+        (TWO | {"features.hidden": 10**10}, "100,000,000,002 weights need 6,705.5 GiB of "),
+        (TWO | {"replay": 1, "memory": 10**11}, "memory=100,000,000,000 remembered moves need "),
         ({"tuples.copy": True}, "there is one stage only"),
         ({"tuples.copy": True, "tuples.stages": [2], "coherence": "none"}, "use coherence=id"),
         ({"memory": 0}, "memory = 0: must be at least 1"),
     ],
 )
-def test_bad_options_are_refused_before_training(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+def test_bad_options_are_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(sizes, "free_memory", lambda: 8 * 2**30)
     with pytest.raises(MeijinError) as caught:
         training.td(NIM, out=tmp_path / "run", changes=changes)
     assert said in str(caught.value)

@@ -139,7 +139,8 @@ class Shown(Lines):
                 self.end = None if event.left is None else self.began + event.left
                 self.now, self.share = "next iteration", None
             case Progress():
-                self.now, self.share = event.phase, event.done / max(1, event.total)
+                known = "".join(f"  {title} {text}" for title, text in figures(event.metrics))
+                self.now, self.share = f"{event.phase}{known}", event.done / max(1, event.total)
             case Stopped() | Finished():
                 self.live.stop()
                 super().__call__(event)

@@ -36,9 +36,9 @@ def show(run: Path, most: int, load: Sequence[Path], as_json: bool) -> None:
         return
     console = out()
     console.print(Text.assemble((str(net.game), "bold"), f"  {net.learn}  ", (str(found.path), "dim")))
-    weights, games = f"{len(net.weights):,} weights", f"{found.facts.get('games', 0):,} games"
+    games = f"; {count(found.facts['games'], 'game')}" if "games" in found.facts else ""
     seen = f"{count(len(net.tuples), 'tuple')}, seen in {net.symmetries} of the game's symmetries"
-    console.print(f"{seen}, {weights}; {games}")
+    console.print(f"{seen}, {len(net.weights):,} weights{games}")
     drawn = [_drawn(net, k, sizes[k]) for k in order[:most]]
     console.print(Columns(drawn, padding=(1, 3), equal=False))
     if len(order) > most:

@@ -107,18 +107,20 @@ class Registry(Generic[T]):
         kind: str,
         group: str,
         *,
+        plural: str = "",
         package: str | None = None,
         own: Mapping[str, str] | None = None,
         unlisted: Mapping[str, str] | None = None,
     ) -> None:
         """Make a registry.
 
-        `kind` is the word for one of its things in messages ("game") and `group` the group of entry points. `own` says
-        where things are, name -> "module:factory"; `package` is one whose modules register things, each best named
-        after the one that it registers. `unlisted` is as `own`, for things that `names` leaves out. Nothing is imported
-        before a name is asked for.
+        `kind` is the word for one of its things in messages ("game"), with its `plural` where an s does not make it,
+        and `group` the group of entry points. `own` says where things are, name -> "module:factory"; `package` is one
+        whose modules register things, each best named after the one that it registers. `unlisted` is as `own`, for
+        things that `names` leaves out. Nothing is imported before a name is asked for.
         """
         self.kind = kind
+        self.plural = plural or f"{kind}s"
         self.group = group
         self.package = package
         self.own = dict(own or {})
@@ -172,7 +174,7 @@ class Registry(Generic[T]):
             return self._entries[name]
         if name in self.broken:
             raise UnknownName(f"{self.kind} '{name}' could not be loaded: {self.broken[name]}")
-        hint = suggest(name, self._entries) or f"; known {self.kind}s: {', '.join(self.names()) or 'none'}"
+        hint = suggest(name, self._entries) or f"; known {self.plural}: {', '.join(self.names()) or 'none'}"
         raise UnknownName(f"unknown {self.kind} '{name}'{hint}")
 
     def bind(self, call: Call, *given: object) -> inspect.BoundArguments:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,7 @@ class Progress(Event):
     phase: str  # "self-play", "training", "warm start", "gate", or the name of an evaluator
     done: int
     total: int
+    metrics: Mapping[str, float] = field(default_factory=dict)  # so far, by their names in metrics.csv
 
 
 @dataclass(frozen=True)

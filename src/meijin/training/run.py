@@ -197,9 +197,9 @@ class Run(ABC, Generic[C]):
         """Whether work may continue: nobody asked to stop, and more than `reserve` seconds are left."""
         return not self._stopping.is_set() and self.clock.left > reserve
 
-    def report(self, phase: str, done: int, total: int, reserve: float = 0.0) -> bool:
+    def report(self, phase: str, done: int, total: int, reserve: float = 0.0, **metrics: float) -> bool:
         """Say that a slice of work is done; returns whether there is time for another like it, and `reserve` more."""
-        self.emit(Progress(phase, done, total))
+        self.emit(Progress(phase, done, total, metrics))
         before, now = self._reported, self.clock.elapsed
         self._reported = phase, now
         return self.going(reserve + (now - before[1] if before[0] == phase and done else 0.0))
@@ -252,10 +252,11 @@ class Run(ABC, Generic[C]):
             if not self.folder.latest.exists():  # not even one iteration fitted
                 self.save()
         except Exception as error:
-            if "out of memory" not in str(error).lower().replace("_", " "):
+            said = str(error) or type(error).__name__
+            if not isinstance(error, MemoryError) and "out of memory" not in said.lower().replace("_", " "):
                 raise
             raise MeijinError(
-                f"out of memory on {self.device} after iteration {self.iteration} ({str(error).splitlines()[0]}); "
+                f"out of memory on {self.device} after iteration {self.iteration} ({said.splitlines()[0]}); "
                 f"lower {self.MEMORY}, then --resume"
             ) from error
         finally:

@@ -36,7 +36,7 @@ class TdRun(Run[TdConfig]):
     """One run of TD(lambda), SARSA or Q-learning; see `Run`."""
 
     CONFIG: ClassVar[type[RunConfig]] = TdConfig
-    MEMORY: ClassVar[str] = "tuples.length or tuples.count"
+    MEMORY: ClassVar[str] = "tuples.length, tuples.count, memory or horizon"
 
     def _build(self) -> None:
         on_gpu = self.device != "cpu"
@@ -45,6 +45,7 @@ class TdRun(Run[TdConfig]):
         self.network: AnyNetwork = fresh(self.game, self.config)
         self._gpu = self._on_gpu() if on_gpu else None
         self._pace = 1.0  # games per slice and thread
+        self.games = 0  # of all iterations
 
     def _on_gpu(self) -> GpuNetwork:
         from meijin.learning.td.gpu import GpuNetwork  # with Numba's CUDA, which need not be there
@@ -60,7 +61,10 @@ class TdRun(Run[TdConfig]):
         return f'{self.config.learn}("{path}")'
 
     def _facts(self) -> Row:
-        return {"games": self.iteration * self.config.games}
+        return {"games": self.games}
+
+    def _reload(self, facts: Mapping[str, Any]) -> None:
+        self.games = int(facts.get("games", 0))
 
     # ---- an iteration ----
 
@@ -69,6 +73,7 @@ class TdRun(Run[TdConfig]):
         rule = self._rule(self.progress)
         totals, done, made = self._play(rule) if self._gpu is None else self._play_on_gpu(self._gpu)
         seats, errors = self.game.seats, totals[self.game.seats + 1]
+        self.games += done
         if not np.isfinite(totals).all():
             raise MeijinError(f"iteration {self.iteration + 1}: the values left all bounds; lower alpha")
         row: Row = {
@@ -85,12 +90,13 @@ class TdRun(Run[TdConfig]):
         """At least as many games as an iteration has; those under way then belong to the next one."""
         gpu.make_current()
         games, totals, done = self.config.games, np.zeros(self.game.seats + 4), 0
+        began = time.perf_counter()
         while done < games:
             slice_began = time.perf_counter()
             while done < games and time.perf_counter() - slice_began < SLICE:
                 totals += gpu.play(self._rule(self.progress), MOVES)
                 done = int(totals[-2])
-            if not self.report("self-play", min(done, games), games, self._costs["saving"]) and done < games:
+            if not self._report(done, int(totals[-1]), began) and done < games:
                 if self.stopping or not done:
                     raise Cut
                 break
@@ -104,7 +110,7 @@ class TdRun(Run[TdConfig]):
         seed, memory = self._seed(self.iteration), config.memory if config.replay else 0
         rooms = [self.network.room(config.reach, seed, k, memory) for k in range(config.threads)]
         self.network.play(rooms[0], rule, 0)  # compiled here, once
-        done = made = 0
+        done, made, began = 0, 0, time.perf_counter()
         with ThreadPoolExecutor(config.threads) as pool:
             while done < config.games:
                 each = min(max(1, int(self._pace)), math.ceil((config.games - done) / len(rooms)))
@@ -113,11 +119,20 @@ class TdRun(Run[TdConfig]):
                 made += sum(pool.map(lambda room, n: self.network.play(room, rule, n), rooms, shares))
                 done += sum(shares)
                 self._pace *= min(4.0, max(0.25, SLICE / (time.perf_counter() - slice_began + 1e-9)))
-                if not self.report("self-play", done, config.games, self._costs["saving"]) and done < config.games:
+                if not self._report(done, made, began) and done < config.games:
                     if self.stopping:  # done again when the run resumes
+                        if not self.iteration:  # the start of the run is what will be saved
+                            self.network.table[:] = 0.0
+                            self.network.begin(config)
                         raise Cut
                     break
         return np.sum([room.totals for room in rooms], axis=0), done, made
+
+    def _report(self, games: int, moves: int, began: float) -> bool:
+        """Say how far an iteration is; returns whether there is time for more of it."""
+        rate = moves / max(time.perf_counter() - began, 1e-9)
+        done, total = min(games, self.config.games), self.config.games
+        return self.report("self-play", done, total, self._costs["saving"], games=games, moves_per_second=rate)
 
     def _rule(self, progress: float, learns: bool = True) -> Rule:
         config, net = self.config, self.network

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from meijin.core.errors import BadParameter, MeijinError
@@ -29,7 +29,7 @@ class TuplesConfig:
     count: Natural = 0  # tuples drawn; 0: enough to see every cell several times
     length: Natural = 0  # cells of each; 0: as many as a table of 20,000 entries allows
     values: Natural = 0  # values of a cell that are told apart, higher ones counting as the last; 0: all
-    symmetries: Natural = 0  # of the game's symmetries that share weights; 0: all, 1: none but the identity
+    symmetries: Natural = 0  # how many symmetries share weights: the identity and others at random; 0: all
     share: bool = False  # one network for both seats, which see each other's pieces exchanged
     stages: tuple[Count, ...] = ()  # a network of its own from each of these cell values on, such as 11 for 2048
     copy: bool = False  # weights of a stage that have learned nothing yet are those of the stage before
@@ -62,7 +62,7 @@ class TdConfig(RunConfig):
     coherence: Literal["none", "id", "exp"] = "id"  # temporal coherence: a step size for each weight
     beta: Positive = 2.7  # of coherence=exp
     trace: Share = 0.0  # lambda: how much of an error reaches the position before, and so on
-    horizon: Count = 10  # positions an error reaches at most
+    horizon: Count = 10  # positions an error reaches at most, with tuples
     gamma: Share = 1.0  # discount for each move
     output: Literal["auto", "tanh", "linear"] = "auto"  # auto: tanh where scores have bounds
     final: bool = True  # final adaptation: every seat learns the final score, not only the last to move
@@ -78,7 +78,7 @@ class TdConfig(RunConfig):
     cap: Natural = 0  # moves after which a game is broken off; 0: none
     threads: Count = 1  # that play and learn with the same weights; runs repeat exactly with 1 only
     at_once: Count = 2048  # games that do so on a GPU
-    seed: int = 0  # of tuples and games
+    seed: Natural = 0  # of tuples and games
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)  # see `length.evaluate`
     length: TdLength = field(default_factory=TdLength)  # of the run
 
@@ -105,16 +105,34 @@ class TdConfig(RunConfig):
             return "tuples.copy=true: there is one stage only; set tuples.stages"
         if self.tuples.copy and self.coherence == "none":
             return "tuples.copy=true: without coherence no weight knows whether it has learned; use coherence=id"
-        from meijin.learning.td.features import features_of
+        if self.features.by and (why := self._unfit_for_features()):
+            return why
+        if self.features.hidden and not self.features.by:
+            return f"features.hidden={self.features.hidden}: tuples have no hidden units; set features.by, or remove it"
+        if self.tuples.stages and self.tuples.stages[-1] > (most := _largest(game)):
+            return f"tuples.stages={list(self.tuples.stages)}: the cells of {game} have values up to {most}"
+        from meijin.learning.td.feature_network import plan_features
         from meijin.learning.td.network import plan  # which needs this module
 
         try:
             if self.features.by:
-                features_of(game, self.features.by)
+                plan_features(game, self)
             else:
                 plan(game, self)
         except MeijinError as error:
             return str(error)
+        return None
+
+    def _unfit_for_features(self) -> str | None:
+        """A setting that they would ignore."""
+        for each in fields(self.tuples):
+            if (value := getattr(self.tuples, each.name)) != each.default:
+                return (
+                    f"tuples.{each.name}={_shown(value)}: features take the place of tuples; "
+                    f"remove it, or features.by='{self.features.by}'"
+                )
+        if self.horizon != TdConfig.horizon:
+            return f"horizon={self.horizon}: with features, errors reach back to the beginning of a game; remove it"
         return None
 
     def __post_init__(self) -> None:
@@ -142,3 +160,12 @@ class TdConfig(RunConfig):
         if self.trace == 0.0:
             return 1
         return self.horizon if self.trace == 1.0 else min(self.horizon, 1 + int(math.log(0.01) / math.log(self.trace)))
+
+
+def _largest(game: Game) -> int:
+    """The largest value that a cell can have."""
+    return len(game.pieces) - 1 if game.alphabets is None else max(map(max, game.alphabets))
+
+
+def _shown(value: Any) -> str:
+    return str(list(value) if isinstance(value, tuple) else value).replace("True", "true")

@@ -45,28 +45,31 @@ class FeatureRoom(NamedTuple):
     totals: Any  # float64 [seat + 2]: sums of final scores, of squared errors, and the number of errors
 
 
-def make_feature_room(game: Game, inputs: int, hidden: int, memory: int, rng: NDArray[np.uint64]) -> FeatureRoom:
+def make_feature_room(
+    game: Game, inputs: int, hidden: int, memory: int, rng: NDArray[np.uint64], zeros: Any = np.zeros
+) -> FeatureRoom:
+    """One thread's memory; `zeros` as for `make_room`."""
     width, seats, weights = game.branching or 1, game.seats, weights_of(inputs, hidden)
     return FeatureRoom(
         states=game.states(2),
-        moves=np.zeros(width, np.int32),
-        probs=np.zeros(width),
-        scores=np.zeros(seats),
-        tried=np.zeros(inputs),
-        best=np.zeros(inputs),
-        past=np.zeros((seats, inputs)),
-        units=np.zeros(hidden),
-        slopes=np.zeros(weights),
-        traces=np.zeros((seats, weights)),
-        fresh=np.zeros(weights),
-        length=np.zeros(seats, np.int64),
-        spoilt=np.zeros(seats, np.int64),
-        earlier=np.zeros(seats),
-        memory=np.zeros((max(1, memory), 2, inputs)),
-        facts=np.zeros((max(1, memory), 3)),
-        filled=np.zeros(3, np.int64),
+        moves=zeros(width, np.int32),
+        probs=zeros(width),
+        scores=zeros(seats),
+        tried=zeros(inputs),
+        best=zeros(inputs),
+        past=zeros((seats, inputs)),
+        units=zeros(hidden),
+        slopes=zeros(weights),
+        traces=zeros((seats, weights)),
+        fresh=zeros(weights),
+        length=zeros(seats, np.int64),
+        spoilt=zeros(seats, np.int64),
+        earlier=zeros(seats),
+        memory=zeros((max(1, memory), 2, inputs)),
+        facts=zeros((max(1, memory), 3)),
+        filled=zeros(3, np.int64),
         rng=rng,
-        totals=np.zeros(seats + 2),
+        totals=zeros(seats + 2),
     )
 
 

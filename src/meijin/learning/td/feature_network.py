@@ -23,6 +23,7 @@ from meijin.learning.td import feature_kernels
 from meijin.learning.td.config import FeaturesConfig, TdConfig
 from meijin.learning.td.feature_kernels import FeatureRoom, Kernels, make_feature_room, weights_of
 from meijin.learning.td.features import Features, features_of
+from meijin.learning.td.sizes import COPIES, check, nbytes, of_threads, of_weights
 
 KIND = "td"
 
@@ -48,13 +49,17 @@ class FeatureNetwork:
     @classmethod
     def fresh(cls, game: Game, config: TdConfig) -> FeatureNetwork:
         """The network before training."""
-        features, hidden = features_of(game, config.features.by), config.features.hidden
-        inputs = len(features.names)
-        table = np.zeros((game.seats * weights_of(inputs, hidden), 3))
-        if hidden:  # hidden units that are all alike would stay so
+        features, hidden = plan_features(game, config), config.features.hidden
+        table = np.zeros((game.seats * weights_of(len(features.names), hidden), 3))
+        found = cls(game, config.squashes(game), config.gamma, config.features, features, table)
+        found.begin(config)
+        return found
+
+    def begin(self, config: TdConfig) -> None:
+        """Write the weights before training into a table of zeros."""
+        if config.features.hidden:  # hidden units that are all alike would stay so
             rng = np.random.default_rng((config.seed, 16))
-            table[:, 0] = rng.normal(0, 1 / np.sqrt(inputs + 1), len(table))
-        return cls(game, config.squashes(game), config.gamma, config.features, features, table)
+            self.table[:, 0] = rng.normal(0, 1 / np.sqrt(len(self.features.names) + 1), len(self.table))
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -67,6 +72,7 @@ class FeatureNetwork:
         return 1.0
 
     def room(self, reach: int = 1, seed: int = 0, index: int = 0, memory: int = 0) -> FeatureRoom:
+        """One thread's memory, whatever the `reach`: traces carry an error back to the beginning of the game."""
         inputs = len(self.features.names)
         return make_feature_room(self.game, inputs, self.config.hidden, memory, stream(seed, index))
 
@@ -149,3 +155,13 @@ class FeatureNetwork:
         self.table[:, 0] = other.weights
         if (found := extra.get("coherent")) is not None:
             self.table[:, 1:] = found
+
+
+def plan_features(game: Game, config: TdConfig) -> Features:
+    """The features of a config; raise if they cannot be had, or learning with them takes more memory than there is."""
+    features, hidden = features_of(game, config.features.by), config.features.hidden
+    memory, inputs = config.memory if config.replay else 0, len(features.names)
+    weights = game.seats * weights_of(inputs, hidden)
+    room = make_feature_room(game, inputs, hidden, memory, stream(0), nbytes)
+    check(of_weights(weights, COPIES * nbytes((weights, 3)), "lower features.hidden"), *of_threads(config, room))
+    return features

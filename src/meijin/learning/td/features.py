@@ -36,7 +36,9 @@ from meijin.core.state import State
 Factory = Callable[..., tuple[Sequence[str], Function]]
 
 #: Every set of features by name.
-feature_sets: Registry[tuple[Sequence[str], Function]] = Registry("set of features", "meijin.features")
+feature_sets: Registry[tuple[Sequence[str], Function]] = Registry(
+    "set of features", "meijin.features", plural="sets of features"
+)
 
 TRIED = 20  # positions that a set of features is tried on
 

@@ -43,16 +43,13 @@ class GpuNetwork:
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights are more than a GPU can number; use fewer tuples"
             )
-        traces = at_once * network.game.seats * reach * network.features
+        traces = at_once * network.game.seats * reach * (network.features + 2)
         if (needed := 4 * ((VISITS + 1) * len(network.table) + traces)) > (free := cuda.free_memory()):
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights, with at_once={at_once:,} games, need {needed / 2**30:,.1f} "
                 f"GiB of the GPU's memory, and {free / 2**30:,.1f} GiB are free; use shorter or fewer tuples, fewer "
                 "values or stages, or fewer games at once"
             )
-        self._lookup = Lookup(
-            *(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in by_feature(network.layout))
-        )
         self._table = cuda.zeros((len(network.table), VISITS + 1), np.float32)
         self._memory = max(1, min(MEMORY, COUNTED // at_once))
         self.begin(seed)
@@ -65,6 +62,8 @@ class GpuNetwork:
         """Continue from the network's weights, with new games."""
         self._made = 0.0  # moves
         self._since, self._counted = 0, 0.0  # moves of each game since visits faded, and those before, faded
+        found = by_feature(self.network.layout)  # which may be that of a checkpoint now
+        self._lookup = Lookup(*(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in found))
         self._games = self._start(self.at_once, self.reach, seed)
         table = np.zeros(self._table.shape, np.float32)
         table[:, : self.network.table.shape[1]] = self.network.table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.core.config import convert
+from meijin.core.contract import Symmetry
 from meijin.core.errors import BadParameter, MeijinError, UnknownName
 from meijin.core.game import Game
 from meijin.core.rng import stream
@@ -26,7 +26,18 @@ from meijin.learning.td.ahead import Search, ahead
 from meijin.learning.td.config import TdConfig, TuplesConfig
 from meijin.learning.td.feature_network import KIND, FeatureNetwork
 from meijin.learning.td.room import SARSA, TD, Q, Room, Rule, make_room, scale
-from meijin.learning.td.tuples import Layout, Tuples, find_tuples, layout, table_sizes
+from meijin.learning.td.sizes import COPIES, Need, check, nbytes, of_threads, of_weights
+from meijin.learning.td.tuples import (
+    Layout,
+    Tuples,
+    choose_symmetries,
+    count_weights,
+    find_tuples,
+    layout,
+    least_weights,
+    named_symmetries,
+    table_sizes,
+)
 
 AnyNetwork = Union["Network", FeatureNetwork]
 KINDS = {"td": TD, "sarsa": SARSA, "q": Q}
@@ -46,17 +57,24 @@ class Network:
     gamma: float
     config: TuplesConfig
     tuples: Tuples
+    seen: tuple[Symmetry, ...]  # that share weights
     layout: Layout
     table: NDArray[np.float32]
 
     @classmethod
     def fresh(cls, game: Game, config: TdConfig) -> Network:
         """The network before training."""
-        tuples, made, size, initial = plan(game, config)
+        tuples, seen, made, size = plan(game, config)
         table = np.zeros((size, _columns(config)), np.float32)
-        if initial:
-            table[:, 0] = initial / len(made.first)
-        return cls(game, config.learn, config.squashes(game), config.gamma, config.tuples, tuples, made, table)
+        facts = config.learn, config.squashes(game), config.gamma
+        found = cls(game, *facts, config.tuples, tuples, seen, made, table)
+        found.begin(config)
+        return found
+
+    def begin(self, config: TdConfig) -> None:
+        """Write the weights before training into a table of zeros."""
+        if initial := _initial(self.game, config.tuples.initial, self.squashes):
+            self.table[:, 0] = initial / self.features
 
     @property
     def weights(self) -> NDArray[np.float32]:
@@ -76,7 +94,7 @@ class Network:
     @property
     def symmetries(self) -> int:
         """How many symmetries of the game share weights."""
-        return self.features // len(self.tuples)
+        return len(self.seen)
 
     @property
     def entries(self) -> list[int]:
@@ -155,13 +173,15 @@ class Network:
 
         `half`: in half precision, if the weights are in its range.
         """
-        about = {
+        about: dict[str, Any] = {
             "learn": self.learn,
             "squashes": self.squashes,
             "gamma": self.gamma,
             "tuples": asdict(self.config) | {"cells": self.tuple_names},
             "mean_weights": self.mean_weights(),
         }
+        if self.config.symmetries:
+            about["symmetries"] = [symmetry.name for symmetry in self.seen]
         coherent = whole and self.table.shape[1] > 1
         extra = {"coherent": np.ascontiguousarray(self.table[:, 1:])} if coherent else {}
         weights = self.weights.astype(np.float16 if half else np.float32)
@@ -173,6 +193,7 @@ class Network:
         """Continue with the weights of a checkpoint."""
         if not isinstance(other, Network) or other.tuples != self.tuples or len(other.weights) != len(self.weights):
             raise BadParameter("it holds other tuples than this run; start another run")
+        self.seen, self.layout = other.seen, other.layout  # older runs chose their symmetries in another way
         self.table[:, 0] = other.weights
         mine = self.table[:, 1:]
         if (found := extra.get("coherent")) is not None and found.shape == mine.shape:
@@ -191,12 +212,14 @@ class Network:
         """The network of a checkpoint, whose weights are given."""
         about = found.net
         config = convert(TuplesConfig, dict(about["tuples"]), str(found.path), {})
-        tuples = find_tuples(found.game, config, about["learn"] != "td", 0)
-        made, size = layout(found.game, config, tuples, about["learn"] != "td")
-        if weights.shape != (size,):
+        game, moves = found.game, about["learn"] != "td"
+        tuples = find_tuples(game, config, moves, 0)
+        if weights.shape != (size := count_weights(game, config, tuples, moves),):
             raise ValueError(f"{len(weights)} weights instead of {size}")
+        seen = named_symmetries(game, config, about.get("symmetries"))
+        made, _ = layout(game, config, tuples, moves, seen)
         facts = str(about["learn"]), bool(about["squashes"]), float(about["gamma"])
-        return cls(found.game, *facts, config, tuples, made, weights.astype(np.float32).reshape(-1, 1))
+        return cls(game, *facts, config, tuples, seen, made, weights.astype(np.float32).reshape(-1, 1))
 
 
 def fresh(game: Game, config: TdConfig) -> AnyNetwork:
@@ -232,17 +255,34 @@ def _shared(path: Path, changed: int, size: int) -> AnyNetwork:
     return load(path).net
 
 
-def plan(game: Game, config: TdConfig) -> tuple[Tuples, Layout, int, float]:
-    """The tuples, their layout, the number of weights and what they add up to; raise if that cannot be made."""
-    tuples = find_tuples(game, config.tuples, config.learn != "td", config.seed)
-    made, size = layout(game, config.tuples, tuples, config.learn != "td")
-    _check_memory(size, _columns(config))
-    if made.seat_size >= 2**31:
+def plan(game: Game, config: TdConfig) -> tuple[Tuples, tuple[Symmetry, ...], Layout, int]:
+    """Tuples, symmetries, layout and the number of weights; raise if that cannot be made.
+
+    How large it would be is known before anything large is made.
+    """
+    _initial(game, config.tuples.initial, config.squashes(game))
+    moves = config.learn != "td"
+    seen = choose_symmetries(game, config.tuples, config.seed)
+    check(_need(config, least_weights(game, config.tuples, moves)))
+    tuples = find_tuples(game, config.tuples, moves, config.seed)
+    features, entries = len(seen) * len(tuples), len(seen) * sum(map(len, tuples))
+    # Codes and blocks of the layout are made with 64 bits, and joined before they have 32.
+    made = 3 * nbytes((game.seats, entries * (len(game.pieces) + 1) + features * moves * game.num_moves), np.int64)
+    room = make_room(game, features, config.reach, config.memory if config.replay else 0, stream(0), nbytes)
+    weights = count_weights(game, config.tuples, tuples, moves)
+    check(_need(config, weights, made), *of_threads(config, room))
+    if (of_seat := sum(table_sizes(game, config.tuples, tuples)) * (game.num_moves if moves else 1)) >= 2**31:
         raise BadParameter(
-            f"tuples: the tables of one seat would have {made.seat_size:,} entries, and {2**31:,} is too many; use "
+            f"tuples: the tables of one seat would have {of_seat:,} entries, and {2**31:,} is too many; use "
             "shorter or fewer tuples"
         )
-    return tuples, made, size, _initial(game, config.tuples.initial, config.squashes(game))
+    return tuples, seen, *layout(game, config.tuples, tuples, moves, seen)
+
+
+def _need(config: TdConfig, weights: int, more: int = 0) -> Need:
+    """The memory that weights take, and bytes that belong to them."""
+    size = COPIES * nbytes((weights, _columns(config)), np.float32) + more
+    return of_weights(weights, size, "use shorter or fewer tuples, fewer values or stages")
 
 
 def _columns(config: TdConfig) -> int:
@@ -261,26 +301,3 @@ def _initial(game: Game, value: float | None, squashes: bool) -> float:
         low, high = game.score_range
         raise BadParameter(f"tuples.initial={value:g}: choose above {low:g} and below {high:g}")
     return math.atanh(scaled)
-
-
-def _check_memory(weights: int, numbers: int) -> None:
-    """Raise if the tables would not fit into memory, with the two copies that writing a checkpoint takes."""
-    needed, free = 3 * 4 * weights * numbers, _free_memory()
-    if needed > free:
-        raise BadParameter(
-            f"tuples: {weights:,} weights need {needed / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; use "
-            "shorter or fewer tuples, fewer values or stages"
-        )
-
-
-def _free_memory() -> int:
-    """Bytes that a program can have without swapping; where the system does not say, 16 GiB are assumed."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-        return 1024 * int(text.partition("MemAvailable:")[2].split()[0])
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return 2**34

@@ -72,37 +72,40 @@ class Room(NamedTuple):
 ALL, ENDS = -1, -2
 
 
-def make_room(game: Game, features: int, reach: int, memory: int, rng: NDArray[np.uint64]) -> Room:
+def make_room(
+    game: Game, features: int, reach: int, memory: int, rng: NDArray[np.uint64], zeros: Any = np.zeros
+) -> Room:
+    """One thread's memory. `zeros`: what makes its arrays, or `sizes.nbytes` to learn how large they would be."""
     cells, width, seats = len(game.board.cells), game.branching or 1, game.seats
     return Room(
         states=game.states(2),
-        moves=np.zeros(width, np.int32),
-        probs=np.zeros(width, np.float64),
-        scores=np.zeros(seats),
-        base=np.zeros(cells, np.int32),
-        next=np.zeros(cells, np.int32),
-        changed=np.zeros(cells, np.int32),
-        now=np.zeros(features, np.int32),
-        held=np.zeros(features),
-        known=np.zeros(2),
-        values=np.zeros(width),
-        at=np.zeros(width, np.int64),
-        so_far=np.zeros(width),
-        count=np.zeros(width, np.int32),
-        touched=np.zeros((width, features), np.int32),
-        tried=np.zeros((width, features), np.int32),
-        marks=np.zeros(features + 1, np.int64),
-        best=np.zeros(features, np.uint64),
-        past=np.zeros((seats, reach, features), np.uint64),
-        slopes=np.zeros((seats, reach)),
-        length=np.zeros(seats, np.int64),
-        spoilt=np.zeros(seats, np.int64),
-        earlier=np.zeros(seats),
-        memory=np.zeros((max(1, memory), 2, features), np.uint64),
-        facts=np.zeros((max(1, memory), 2)),
-        filled=np.zeros(3, np.int64),
+        moves=zeros(width, np.int32),
+        probs=zeros(width, np.float64),
+        scores=zeros(seats),
+        base=zeros(cells, np.int32),
+        next=zeros(cells, np.int32),
+        changed=zeros(cells, np.int32),
+        now=zeros(features, np.int32),
+        held=zeros(features),
+        known=zeros(2),
+        values=zeros(width),
+        at=zeros(width, np.int64),
+        so_far=zeros(width),
+        count=zeros(width, np.int32),
+        touched=zeros((width, features), np.int32),
+        tried=zeros((width, features), np.int32),
+        marks=zeros(features + 1, np.int64),
+        best=zeros(features, np.uint64),
+        past=zeros((seats, reach, features), np.uint64),
+        slopes=zeros((seats, reach)),
+        length=zeros(seats, np.int64),
+        spoilt=zeros(seats, np.int64),
+        earlier=zeros(seats),
+        memory=zeros((max(1, memory), 2, features), np.uint64),
+        facts=zeros((max(1, memory), 2)),
+        filled=zeros(3, np.int64),
         rng=rng,
-        totals=np.zeros(seats + 2),
+        totals=zeros(seats + 2),
     )
 
 

@@ -10,7 +10,7 @@ from meijin.core.config import convert
 from meijin.core.errors import MeijinError
 from meijin.learning.files import about
 from meijin.learning.td.config import TuplesConfig
-from meijin.learning.td.tuples import copies, find_tuples, seen_through, table_sizes
+from meijin.learning.td.tuples import count_weights, find_tuples, named_symmetries, table_sizes
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class TupleSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    games: int  # that it has learned from
+    games: int | None  # that it has learned from; None in a checkpoint that does not tell
     weights: int
     symmetries: int  # of the game that share weights
     tuples: list[TupleSummary]  # those with the largest weights first
@@ -46,7 +46,8 @@ def summary(path: Path) -> Summary | None:
             for number, (cells, size, mean) in enumerate(zip(tuples, entries, means, strict=True), 1)
         ]
         found.sort(key=lambda each: -(each.mean_weight or 0.0))
-        games, weights = int(said["facts"].get("games", 0)), sum(entries) * copies(game, config, moves)
+        symmetries = len(named_symmetries(game, config, net.get("symmetries")))
+        games, weights = said["facts"].get("games"), count_weights(game, config, tuples, moves)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MeijinError(f"{path}: its description cannot be read ({error}); use another checkpoint") from None
-    return Summary(games, weights, len(seen_through(game, config)), found)
+    return Summary(games, weights, symmetries, found)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.core.contract import Symmetry
-from meijin.core.errors import BadParameter, suggest
+from meijin.core.errors import BadParameter, UnknownName, suggest
 from meijin.core.game import Game
 from meijin.learning.td.config import TuplesConfig
 
@@ -44,11 +44,12 @@ class Layout(NamedTuple):
     seat_size: int  # and of one seat there
 
 
-def layout(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> tuple[Layout, int]:
+def layout(
+    game: Game, config: TuplesConfig, tuples: Tuples, moves: bool, symmetries: Sequence[Symmetry]
+) -> tuple[Layout, int]:
     """The layout of a network and how many weights it has. `moves`: every move has tables of its own."""
     cells = len(game.board.cells)
     code = _codes(game, config.values)
-    symmetries = seen_through(game, config)
     sizes = table_sizes(game, config, tuples)
     first = np.repeat(np.cumsum([0, *sizes[:-1]]), len(symmetries))
     size = sum(sizes)
@@ -107,40 +108,89 @@ def table_sizes(game: Game, config: TuplesConfig, tuples: Tuples) -> list[int]:
     return [math.prod(values[c] for c in places) for places in tuples]
 
 
-def seen_through(game: Game, config: TuplesConfig) -> list[Symmetry]:
-    """The symmetries of the game that share weights."""
-    return [s for s in game.symmetries if not s.swaps][: config.symmetries or None]
+def count_weights(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool) -> int:
+    """The number of weights of a network."""
+    return sum(table_sizes(game, config, tuples)) * _copies(game, config, moves)
 
 
-def copies(game: Game, config: TuplesConfig, moves: bool) -> int:
-    """How many tables each tuple has: for each seat, stage and, with `moves`, move."""
-    return (1 if config.share else game.seats) * (1 + len(config.stages)) * (game.num_moves if moves else 1)
+def least_weights(game: Game, config: TuplesConfig, moves: bool) -> int:
+    """The number of weights that random tuples have at least, before they are drawn, which may take long."""
+    if config.cells:
+        return 0
+    sizes, useful = _useful(game, config)
+    length, count, possible = _how_many(game, config, moves)
+    smallest = sorted(int(sizes[c]) for c in useful)[:length]
+    return min(count, possible) * math.prod(smallest) * _copies(game, config, moves)
+
+
+def choose_symmetries(game: Game, config: TuplesConfig, seed: int) -> tuple[Symmetry, ...]:
+    """The symmetries that share weights, the identity first: all, or a random choice."""
+    found = _sharing(game)
+    if config.symmetries > len(found):
+        alike = " that leave the seats as they are" if len(found) < len(game.symmetries) else ""
+        raise BadParameter(f"tuples.symmetries={config.symmetries}: {game} has {len(found)} symmetries{alike}")
+    if not config.symmetries:
+        return found
+    if len({symmetry.name for symmetry in found}) < len(found):  # a checkpoint could not name its choice
+        raise BadParameter(f"tuples.symmetries={config.symmetries}: symmetries of {game} have equal names; rename them")
+    others = np.random.default_rng((seed, 17)).permutation(len(found) - 1)[: config.symmetries - 1]
+    return tuple(found[k] for k in (0, *sorted(others + 1)))
+
+
+def named_symmetries(game: Game, config: TuplesConfig, names: Sequence[str] | None) -> tuple[Symmetry, ...]:
+    """Those of a checkpoint. None are named where all share weights, and in an old one, which has the first."""
+    found = _sharing(game)
+    if names is None:
+        return found[: config.symmetries or None]
+    known = {symmetry.name: symmetry for symmetry in found}
+    if gone := [name for name in names if name not in known]:
+        raise UnknownName(f"{game} has no symmetry '{gone[0]}'")
+    return tuple(known[name] for name in names)
+
+
+def _sharing(game: Game) -> tuple[Symmetry, ...]:
+    return tuple(symmetry for symmetry in game.symmetries if not symmetry.swaps)
 
 
 def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tuples:
     """The tuples of a config: those it names, or random ones."""
     if config.cells:
         return tuple(_named(game, names) for names in config.cells)
-    sizes = _codes(game, config.values).max(axis=1) + 1
-    useful = [c for c in range(len(sizes)) if sizes[c] > 1]
-    if config.length > len(useful):
-        raise BadParameter(f"tuples.length={config.length}: {game} has {len(useful)} cells that can change")
-    symmetries = len(seen_through(game, config))
-    ordered = np.sort(sizes[useful])[::-1]
-    lengths = np.arange(1, len(useful) + 1)
-    enough = np.maximum(4, np.ceil(OFTEN * len(useful) / (lengths * symmetries)))  # tuples of each length
-    entries = np.cumprod(ordered.astype(float))
-    fitting = (entries <= ENTRIES) & (entries * (config.count or enough) * copies(game, config, moves) <= MOST)
-    length = config.length or max(1, int(fitting.sum()))
-    count = config.count or int(enough[length - 1])
+    _, useful = _useful(game, config)
+    length, count, possible = _how_many(game, config, moves)
     rng, near = np.random.default_rng((seed, 15)), _near(game, useful, config.kind)
     found: dict[frozenset[int], tuple[int, ...]] = {}
-    for _ in range(20 * count):  # where there are few different ones, fewer have to do
-        if len(found) == count:
+    for _ in range(20 * min(count, 10 * possible)):  # where there are few different ones, fewer have to do
+        if len(found) == min(count, possible):
             break
         places = _walk(near, length, rng)
         found.setdefault(frozenset(places), places)
     return tuple(found.values())
+
+
+def _how_many(game: Game, config: TuplesConfig, moves: bool) -> tuple[int, int, int]:
+    """(cells of each random tuple, how many are asked for, how many different ones there may be)"""
+    sizes, useful = _useful(game, config)
+    if config.length > len(useful):
+        raise BadParameter(f"tuples.length={config.length}: {game} has {len(useful)} cells that can change")
+    copies, symmetries = _copies(game, config, moves), len(_sharing(game)[: config.symmetries or None])
+    lengths = np.arange(1, len(useful) + 1)
+    enough = np.maximum(4, np.ceil(OFTEN * len(useful) / (lengths * symmetries)))  # tuples of each length
+    entries = np.cumprod(np.sort(sizes[useful])[::-1].astype(float))
+    fitting = (entries <= ENTRIES) & (entries * (min(config.count, 2**62) or enough) * copies <= MOST)
+    length = config.length or max(1, int(fitting.sum()))
+    return length, config.count or int(enough[length - 1]), math.comb(len(useful), length)
+
+
+def _useful(game: Game, config: TuplesConfig) -> tuple[NDArray[np.int64], list[int]]:
+    """How many values each cell has, and the cells that have more than one."""
+    sizes = _codes(game, config.values).max(axis=1) + 1
+    return sizes, [c for c in range(len(sizes)) if sizes[c] > 1]
+
+
+def _copies(game: Game, config: TuplesConfig, moves: bool) -> int:
+    """How many networks there are: of seats, stages and moves."""
+    return (1 if config.share else game.seats) * (1 + len(config.stages)) * (game.num_moves if moves else 1)
 
 
 def _walk(near: Mapping[int, set[int]], length: int, rng: np.random.Generator) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ class TupleOut(Out):
 class TuplesOut(Out):
     """An n-tuple network, as its newest checkpoint has it."""
 
-    games: int = Field(description="That it has learned from.")
+    games: int | None = Field(description="That it has learned from; null in a checkpoint that does not tell.")
     weights: int
     symmetries: int = Field(description="Of the game that share weights.")
     tuples: list[TupleOut] = Field(description="Those with the largest weights first.")

@@ -65,12 +65,12 @@ export function RunPage({ engine, name }) {
   </main>`;
 }
 
-/** The tuples of a network on small boards. @param {{description: Description, weights: number, symmetries: number, games: number, tuples: Tuple[]}} props */
+/** The tuples of a network on small boards. @param {{description: Description, weights: number, symmetries: number, games: number | null, tuples: Tuple[]}} props */
 function Tuples({ description, weights, symmetries, games, tuples }) {
   const [all, setAll] = useState(false);
   const count = (/** @type {number} */ number, /** @type {string} */ what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
   const largest = tuples[0]?.mean_weight ?? 0;
-  return html`<section class="tuples"><div><h2>Tuples</h2><p class="hollow">${count(tuples.length, "tuple")} with ${count(weights, "weight")}, seen in ${symmetries === 1 ? "one" : symmetries} of the game's symmetries, after ${count(games, "game")}.${largest ? " The largest weights come first." : ""}</p></div>
+  return html`<section class="tuples"><div><h2>Tuples</h2><p class="hollow">${count(tuples.length, "tuple")} with ${count(weights, "weight")}, seen in ${symmetries === 1 ? "one" : symmetries} of the game's symmetries${games === null ? "" : `, after ${count(games, "game")}`}.${largest ? " The largest weights come first." : ""}</p></div>
     <ul>${(all ? tuples : tuples.slice(0, FIRST)).map((each) => html`<${TupleBoard} key=${each.number} tuple=${each} share=${largest ? (each.mean_weight ?? 0) / largest : 0} description=${description} />`)}</ul>
     ${tuples.length > FIRST && html`<div><${Button} label=${all ? `Show the first ${FIRST}` : `Show all ${tuples.length}`} onClick=${() => setAll(!all)} /></div>`}</section>`;
 }
