@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -139,13 +140,17 @@ def test_the_book_knows_mirror_images() -> None:
         assert score == other and key_of(after) == key_of(after_image)
 
 
-def test_the_best_move_is_known_before_the_rest() -> None:
-    """The book names a best move; what the others are worth may take a search."""
+@pytest.mark.parametrize("at_once", [False, True], ids=["soon", "at once"])
+def test_the_best_move_is_known_before_the_rest(at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The book names a best move; what the others are worth may take a search, whose time may be up before it begins."""
+    if at_once:
+        monkeypatch.setattr(threading.Timer, "start", lambda timer: timer.function())
+        monkeypatch.setattr(threading.Timer, "join", lambda timer: None)
     solver = Solver(GAME)
     for state in early_states(20):
         analysis = solver.analyse(state, Limit(seconds=1e-6))
-        score, _ = booked(state)
-        assert analysis.proven and analysis.value is not None
+        score, best = booked(state)
+        assert analysis.proven and analysis.value is not None and analysis.best == best
         assert analysis.value[state.turn] == (score > 0) - (score < 0)
 
 

@@ -109,7 +109,7 @@ class Solver:
     def scores(self, state: State) -> dict[Move, int]:
         """The exact score of every legal move for the seat to move."""
         must_move(state)
-        return {move: self._after(state, move, self._most) for move in state.legal_moves}
+        return {move: self.score_of(state, move, self._most) for move in state.legal_moves}
 
     def analyse(self, state: State, limit: Limit = Limit()) -> Analysis:  # noqa: B008 - frozen
         """Every move's exact value, best first: first who wins, then how soon. Where `limit.seconds` is not enough for
@@ -121,21 +121,28 @@ class Solver:
         position = self._position(state)
         signs: dict[int, int] = {}
         scores: dict[int, int] = {}
+        sign = 0
+        best: int | None = None
         if (known := self._booked(*position)) is not None:
             score, best = known
-            signs[best], scores[best] = (score > 0) - (score < 0), score
+            sign = (score > 0) - (score < 0)
+            signs[best], scores[best] = sign, score
         with Alarm(limit.seconds, self.stop_flag):
-            sign = self._exact(*position, 1)
+            if known is None:
+                sign = self._exact(*position, 1)
+                if self.stop_flag[0]:
+                    sign = 0  # not known
+            if sign < 0:  # so are all moves
+                signs = dict.fromkeys(moves, sign)
             for most, found in ((1, signs), (self._most, scores)):
                 for move in moves:
-                    if move in found:
+                    if move in found or self.stop_flag[0]:
                         continue
-                    score = sign if sign < 0 and most == 1 else self._after(state, move, most)
-                    if self.stop_flag[0]:
-                        break
-                    found[move] = score
+                    score = self.score_of(state, move, most)
+                    if not self.stop_flag[0]:
+                        found[move] = score
         # What is not solved is worth trying before a certain loss.
-        ranked = sorted(moves, key=lambda move: -scores.get(move, signs.get(move, -0.5)))
+        ranked = sorted(moves, key=lambda move: (move != best, -scores.get(move, signs.get(move, -0.5))))
         infos = tuple(
             MoveInfo(move, value=_vector(signs[move], state.turn), proven=True) if move in signs else MoveInfo(move)
             for move in ranked
@@ -159,8 +166,8 @@ class Solver:
         mine, his = int(stones[seat, 0]), int(stones[1 - seat, 0])
         return mine, mine | his, int(state.record.ply)
 
-    def _after(self, state: State, move: Move, most: int) -> int:
-        """The score of a move for the seat that makes it; see `_exact`."""
+    def score_of(self, state: State, move: Move, most: int) -> int:
+        """The score of a move for the seat that makes it, exact from `-most` to `most`; beyond, that bound."""
         mine, mask, ply = self._position(state)
         after = state.copy().play(move)
         if after.is_over:
