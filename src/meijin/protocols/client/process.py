@@ -22,6 +22,7 @@ GAMES = "/usr/games:/usr/local/games"  # where Debian puts engines, often not on
 MOST_LINES = 2000  # that wait to be read; an engine that writes more is held up
 LONGEST = 1 << 20  # bytes of a line
 KEPT = 20  # lines of standard error
+LAST = 2.0  # seconds that an engine has to end, and its last words to arrive, once its output has ended
 GUARD = Path(__file__).with_name("guard.py")
 
 
@@ -140,9 +141,9 @@ class Process:
     def failure(self, problem: str) -> EngineError:
         """An error that names the engine, with the latest line of its standard error; the engine is killed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.2 if problem == "ended" else 0)
+            self._process.wait(LAST if problem == "ended" else 0)
         if problem == "ended":
-            self._readers[1].join(0.5)  # its last words
+            self._readers[1].join(LAST)  # its last words
         if problem == "ended" and (code := self._process.poll()):
             problem = f"ended (exit status {code})"
         said = f": {self._errors[-1]}" if self._errors else ""
