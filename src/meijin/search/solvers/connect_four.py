@@ -121,6 +121,7 @@ class Solver:
         position = self._position(state)
         signs: dict[int, int] = {}
         scores: dict[int, int] = {}
+        best = None
         if (known := self._booked(*position)) is not None:
             score, best = known
             signs[best], scores[best] = (score > 0) - (score < 0), score
@@ -135,7 +136,7 @@ class Solver:
                         break
                     found[move] = score
         # What is not solved is worth trying before a certain loss.
-        ranked = sorted(moves, key=lambda move: -scores.get(move, signs.get(move, -0.5)))
+        ranked = sorted(moves, key=lambda move: (move != best, -scores.get(move, signs.get(move, -0.5))))
         infos = tuple(
             MoveInfo(move, value=_vector(signs[move], state.turn), proven=True) if move in signs else MoveInfo(move)
             for move in ranked
