@@ -508,6 +508,7 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
         (GAME, {"tuples.symmetries": 9}, "tuples.symmetries=9: tic_tac_toe has 8 symmetries"),
         ("hex(size=3)", {"tuples.symmetries": 3}, "has 2 symmetries that leave the seats as they are"),
         (GAME, {"tuples.stages": [99]}, "tuples.stages=[99]: the cells of tic_tac_toe have values up to 2"),
+        (GAME, {"tuples.values": 1}, "tuples.values=1: all values of a cell would look alike; use 0"),
         (GAME, {"features.hidden": 4}, "features.hidden=4: tuples have no hidden units; set features.by"),
     ],
 )
