@@ -154,6 +154,15 @@ def test_the_best_move_is_known_before_the_rest(at_once: bool, monkeypatch: pyte
         assert analysis.value[state.turn] == (score > 0) - (score < 0)
 
 
+def test_who_loses_in_the_book_resists_as_long_as_possible() -> None:
+    solver, rng = Solver(GAME), random.Random(3)
+    for _ in range(40):
+        state = random_state(rng, BOOK_PLIES)  # what follows is not in the book
+        score, best = booked(state)
+        if score < 0:
+            assert solver.analyse(state, Limit(seconds=1e-6)).best == best, state.text
+
+
 def test_signs_come_before_distances(solver: Solver) -> None:
     """A position's value costs less than the distance to its end; bounds cut scores off and change nothing else."""
     rng = random.Random(7)

@@ -386,6 +386,21 @@ def test_a_run_that_is_stopped_in_its_first_iteration_begins_it_again(tmp_path: 
     assert (Network.load(tmp_path / "stopped").net.weights == whole.network.weights).all()
 
 
+def test_memory_that_runs_out_is_told_with_what_a_resumed_run_can_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = training.td(GAME, out=tmp_path / "run", changes={"games": 100, "length.evaluate": 0}, iterations=1)
+
+    def greedy(*args: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(run.network, "room", greedy)
+    with pytest.raises(MeijinError, match=r"out of memory on cpu.*\(MemoryError\); lower threads, memory.* --resume"):
+        run.go()
+    changes = {"threads": 2, "memory": 10, "horizon": 2, "at_once": 9}
+    training.resume(tmp_path / "run", changes=changes).go()
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
 def test_a_process_that_is_killed_in_an_iteration_resumes_exactly(tmp_path: Path) -> None:
     options = ("--set=games=20000", "--set=length.evaluate=0", "--set=alpha_end=0.1", "--iterations=6")
@@ -508,6 +523,7 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
         (GAME, {"tuples.symmetries": 9}, "tuples.symmetries=9: tic_tac_toe has 8 symmetries"),
         ("hex(size=3)", {"tuples.symmetries": 3}, "has 2 symmetries that leave the seats as they are"),
         (GAME, {"tuples.stages": [99]}, "tuples.stages=[99]: the cells of tic_tac_toe have values up to 2"),
+        (GAME, {"tuples.values": 1}, "tuples.values=1: all values of a cell would look alike; use 0"),
         (GAME, {"features.hidden": 4}, "features.hidden=4: tuples have no hidden units; set features.by"),
     ],
 )

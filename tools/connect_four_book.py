@@ -76,7 +76,7 @@ def from_followers(line: Line, answers: dict[int, Answer]) -> Answer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plies", type=int, default=BOOK_PLIES, help="the book's depth")
+    parser.add_argument("--plies", type=int, default=BOOK_PLIES, help="the book's depth; BOOK_PLIES must say the same")
     parser.add_argument("--check", type=int, default=200, help="positions that our own solver solves as well")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the book goes")
     options = parser.parse_args()

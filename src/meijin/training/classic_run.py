@@ -35,7 +35,7 @@ class ClassicRun(Run[ClassicConfig]):
     """One run of a classic net; see `Run`. The net before the first iteration is kept as checkpoint 0."""
 
     CONFIG: ClassVar[type[RunConfig]] = ClassicConfig
-    MEMORY: ClassVar[str] = "matches, positions or batch"
+    MEMORY: ClassVar[str] = "start another run with lower matches, positions or batch"
 
     def _build(self) -> None:
         config = self.config

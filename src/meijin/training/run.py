@@ -56,7 +56,7 @@ class Run(ABC, Generic[C]):
     """One run directory, new or resumed. `go` trains to the end; `iterate` does one iteration."""
 
     CONFIG: ClassVar[type[RunConfig]]
-    MEMORY: ClassVar[str] = "batch sizes"  # the settings to lower when memory runs out
+    MEMORY: ClassVar[str] = "lower batch sizes, then --resume"  # what to do when memory runs out
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class Run(ABC, Generic[C]):
                 raise
             raise MeijinError(
                 f"out of memory on {self.device} after iteration {self.iteration} ({said.splitlines()[0]}); "
-                f"lower {self.MEMORY}, then --resume"
+                + self.MEMORY
             ) from error
         finally:
             self.close()

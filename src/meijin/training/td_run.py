@@ -36,7 +36,9 @@ class TdRun(Run[TdConfig]):
     """One run of TD(lambda), SARSA or Q-learning; see `Run`."""
 
     CONFIG: ClassVar[type[RunConfig]] = TdConfig
-    MEMORY: ClassVar[str] = "tuples.length, tuples.count, memory or horizon"
+    MEMORY: ClassVar[str] = (
+        "lower threads, memory, horizon or at_once, then --resume, or start another run with shorter or fewer tuples"
+    )
 
     def _build(self) -> None:
         on_gpu = self.device != "cpu"

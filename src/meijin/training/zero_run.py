@@ -50,7 +50,7 @@ class ZeroRun(Run[ZeroConfig]):
     """One run of AlphaZero; see `Run`."""
 
     CONFIG: ClassVar[type[RunConfig]] = ZeroConfig
-    MEMORY: ClassVar[str] = "selfplay.games, training.batch or replay.window"
+    MEMORY: ClassVar[str] = "lower selfplay.games, training.batch or replay.window, then --resume"
 
     def __init__(
         self,

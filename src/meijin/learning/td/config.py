@@ -109,6 +109,8 @@ class TdConfig(RunConfig):
             return why
         if self.features.hidden and not self.features.by:
             return f"features.hidden={self.features.hidden}: tuples have no hidden units; set features.by, or remove it"
+        if self.tuples.values == 1:
+            return "tuples.values=1: all values of a cell would look alike; use 0 for all of them, or 2 and more"
         if self.tuples.stages and self.tuples.stages[-1] > (most := _largest(game)):
             return f"tuples.stages={list(self.tuples.stages)}: the cells of {game} have values up to {most}"
         from meijin.learning.td.feature_network import plan_features

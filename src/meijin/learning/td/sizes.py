@@ -1,4 +1,4 @@
-"""The memory that a run would take, in Python's integers, which know no end: it is refused before it begins."""
+"""The memory that a run would take, counted in Python's integers, which cannot overflow: too much is refused early."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def of_weights(weights: int, size: int, remedy: str) -> Need:
 
 
 def of_threads(config: TdConfig, room: Any) -> list[Need]:
-    """What threads need of which each has a room; its arrays are numbers of bytes, made by `nbytes`."""
+    """What all threads need. `room` is that of each, made with `nbytes`: numbers of bytes in place of its arrays."""
     replay, reach = room.memory + room.facts, room.past + room.slopes
     rest = sum(part if isinstance(part, int) else part.nbytes for part in room) - replay - reach
     return [

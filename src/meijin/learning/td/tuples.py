@@ -41,7 +41,6 @@ class Layout(NamedTuple):
     networks: Any  # int64 [seat]: where its network begins
     stages: Any  # int32 [stage - 1]: the least value of a cell with which it begins
     stage_size: int  # weights of one stage
-    seat_size: int  # and of one seat there
 
 
 def layout(
@@ -85,7 +84,6 @@ def layout(
         networks=0 * seats if config.share else size * seats,
         stages=np.array(config.stages, np.int32),
         stage_size=stage_size,
-        seat_size=size,
     )
     return found, stage_size * (1 + len(config.stages))
 
