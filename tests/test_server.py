@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from meijin.agents.catalogue import build
 from meijin.web.server import schema
+from meijin.web.server.work import thinking
+from meijin.web.server.work.permits import Permits
+from meijin.web.server.work.worker import Ask
 from serving import Server, serving
 
 PERSON = {"kind": "person"}
@@ -101,15 +105,35 @@ def test_a_game_is_played_while_its_rules_are_compiled(tmp_path: Path) -> None:
 def test_agents_are_compiled_while_a_person_thinks_about_the_first_move(server: Server) -> None:
     tables, asked = server.app.state.tables, []
 
-    async def call(name: str, args: dict[str, str], home: str | None = None) -> None:
-        asked.append((name, args["game"], home))
+    async def call(name: str, args: dict[str, Any], home: str | None = None, **more: Any) -> None:
+        asked.append((name, args["game"], args["agent"], home))
 
+    def begin(*seats: dict[str, str]) -> str:
+        return str(table(server, game="nim", seats=list(seats))["id"])
+
+    search = {"kind": "agent", "agent": "mcts"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "settings", dataclasses.replace(tables.settings, warm="go"))
         patch.setattr(tables.lanes.moves, "call", call)
-        table(server, game="nim", seats=[PERSON, PERSON])  # nobody to wait for
-        ids = [table(server, game="nim", seats=[PERSON, RANDOM])["id"] for _ in range(2)]
-    assert asked == [("warm", "nim", f"{ids[0]}:1")]  # once is enough
+        begin(PERSON, PERSON)  # nobody to wait for
+        ids = [begin(PERSON, RANDOM), begin(PERSON, RANDOM), begin(PERSON, search)]
+        tables.forget()  # files have changed
+        ids.append(begin(PERSON, RANDOM))
+    first, _, other, again = (f"{id_}:1" for id_ in ids)  # once is enough for the same agent
+    assert asked == [
+        ("warm", "nim", agent, at) for agent, at in (("random", first), ("mcts", other), ("random", again))
+    ]
+
+
+@pytest.mark.parametrize(("agent", "built"), [("maxn(depth=2)", "maxn(depth=2)"), (None, "mcts(memory_mb=256.0)")])
+def test_the_agent_that_is_compiled_is_the_one_asked_for(
+    agent: str | None, built: str, tmp_path: Path, interpreted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    monkeypatch.setattr(thinking, "build", lambda call, game: made.append(build(call, game)) or made[-1])
+    args = {"game": "nim(heaps=(2, 3))", "position": None, "moves": [0], "agent": agent, "most": 60.0}
+    thinking.calls(Permits(str(tmp_path), (), 256.0, 1))["warm"](Ask(1, "warm", args, lambda message: None))
+    assert [each.name for each in made] == [built]
 
 
 def test_what_is_not_a_move_is_refused_and_changes_nothing(server: Server) -> None:

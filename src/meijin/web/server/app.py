@@ -30,7 +30,7 @@ from meijin.web.server.routes import answer, router
 from meijin.web.server.settings import Settings
 from meijin.web.server.socket import Connection, explained
 from meijin.web.server.table_store import TableStore
-from meijin.web.server.tables import Tables
+from meijin.web.server.tables import WARMING, Tables
 
 STATIC = Path(__file__).parents[1] / "static"
 TEND = 10.0  # seconds between looks at what is no longer used
@@ -100,7 +100,8 @@ async def _warm(app: FastAPI) -> None:
     """Ask, before anybody does, what the first page wants to know, and have an agent ready for the first game."""
     await app.state.catalogue.games()
     if game := app.state.settings.warm:
-        await app.state.lanes.moves.call("warm", {"game": game})
+        asked = {"game": game, "position": None, "moves": [], "agent": None, "most": WARMING}
+        await app.state.lanes.moves.call("warm", asked)
 
 
 async def _tend(app: FastAPI) -> None:

@@ -71,7 +71,7 @@ class Designer:
         self._tables.lanes.reload(tuple(good), names)
         self._jobs.load = tuple(good)
         self._catalogue.forget()
-        self._tables.forget_permits()
+        self._tables.forget()
         self.versions += 1
         self._tell({"event": "loaded", **self.public()})
         if self._settings.limits.check_games:

@@ -19,7 +19,8 @@ from meijin.web.server.table_store import TableStore
 
 CLOSING = 3.0  # seconds that a table has to let go of everything
 KEPT = 600.0  # seconds that a table stays in memory unused
-MOST_PERMITTED = 5000  # expressions that are remembered
+MOST_KNOWN = 5000  # expressions that are remembered
+WARMING = 1.0  # seconds that an agent thinks so as to be compiled, with what it cannot do in less
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class Tables:
         self._open: dict[str, Table] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._permitted: dict[tuple[str, str], str] = {}
-        self._warmed = {settings.warm}  # games whose agents are compiled or about to be
+        self._warmed: set[tuple[str, str]] = set()  # games and their agents that are compiled or about to be
 
     # ---- agents ----
 
@@ -40,14 +41,15 @@ class Tables:
         known = self._permitted.get((game, agent))
         if known is None:
             known = str(await self.lanes.chores.call("permit", {"game": game, "agent": agent}))
-            if len(self._permitted) >= MOST_PERMITTED:
+            if len(self._permitted) >= MOST_KNOWN:
                 self._permitted.clear()
             self._permitted[game, agent] = known
         return known
 
-    def forget_permits(self) -> None:
+    def forget(self) -> None:
         """Files that define games or agents have changed."""
         self._permitted.clear()
+        self._warmed.clear()
 
     async def sitter(self, game: str, given: schema.SeatIn) -> dict[str, Any]:
         """Who sits on a seat, checked."""
@@ -109,17 +111,24 @@ class Tables:
         table.finish()
         await self.store.save(body)
         self._open[table.id] = table
-        if self.settings.warm and table.waits_for_person and begun["game"] not in self._warmed:
-            self._warmed.add(begun["game"])
+        if self.settings.warm and table.waits_for_person:
             self.spawn(self._warm(table))
         return table
 
     async def _warm(self, table: Table) -> None:
-        """Compile what agents need while a person thinks about the first move of a game."""
-        seat = next(k for k, sitter in enumerate(table.body["seats"]) if sitter["kind"] == "agent")
-        with contextlib.suppress(Refusal):
-            async with self.thinkers:
-                await self.lanes.moves.call("warm", {"game": table.body["game"]}, home=f"{table.id}:{seat}")
+        """Compile what agents need while a person thinks about the first move."""
+        for seat, sitter in enumerate(table.body["seats"]):
+            wanted = table.body["game"], sitter["agent"]
+            if sitter["kind"] != "agent" or wanted in self._warmed:
+                continue
+            if len(self._warmed) >= MOST_KNOWN:
+                self._warmed.clear()
+            self._warmed.add(wanted)
+            asked = table.line() | {"agent": sitter["agent"], "most": WARMING}
+            home, patience = f"{table.id}:{seat}", self.settings.limits.think_seconds
+            with contextlib.suppress(Refusal):
+                async with self.thinkers:
+                    await self.lanes.moves.call("warm", asked, home=home, patience=patience)
 
     async def open(self, id_: str) -> Table:
         table = self._open.get(id_)

@@ -15,8 +15,8 @@ import msgspec
 from meijin.agents.catalogue import build
 from meijin.core.agent import Agent, Analysis, Clock, Limit
 from meijin.core.errors import MeijinError
-from meijin.core.expression import parse
 from meijin.core.game import Game
+from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.learning.files import champion
 from meijin.web.server.work import permits
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 IDLE = 120.0  # seconds after which an agent that nobody asks is closed
 MOST_KEPT = 24  # agents
 LONGEST_LINE = 40  # moves of a principal variation that are told
+LEAST = Limit(simulations=1, depth=1, nodes=1)
 
 
 @dataclass(eq=False)
@@ -102,11 +103,14 @@ class Thinking:
             ask.part(_encoded(last, final=True, **seen))
 
     def warm(self, ask: Ask) -> None:
-        """Compile what the usual opponent in a game will need."""
-        game = game_of(ask.args["game"])
-        usual = "champion(level=1)" if champion(game) is not None else "mcts(simulations=1)"
-        with build(parse(usual), game) as agent:
-            agent.analyse(State(game))
+        """Compile what an agent will need after a line; without an agent, the usual opponent in the game."""
+        game, position, expression = game_of(ask.args["game"]), ask.args["position"], ask.args["agent"]
+        if expression is None:
+            expression = "champion(level=1)" if champion(game) is not None else "mcts"
+        state = State(game) if position is None else State.from_position(game, position)
+        state.play_line(ask.args["moves"]).roll(stream(1))
+        with build(self.permits.bounded(expression), game) as agent, self._thinking(ask, agent):
+            agent.analyse(state, LEAST)
 
     def close(self, ask: Ask) -> None:
         """Close agents, by the beginning of their keys."""
