@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from meijin import make
 from meijin.agents.catalogue import build
+from meijin.agents.registrations import load
+from meijin.learning import checkpoint
 from meijin.web.server import schema
-from meijin.web.server.work import thinking
+from meijin.web.server.work import rules, thinking
 from meijin.web.server.work.permits import Permits
 from meijin.web.server.work.worker import Ask
 from serving import Server, serving
@@ -32,6 +35,11 @@ def table(server: Server, game: str = "tic_tac_toe", **fields: Any) -> dict[str,
     found: dict[str, Any] = server.post("tables", game=game, **fields)
     schema.TableOut.model_validate(found)
     return found
+
+
+def ask(call: str, **args: Any) -> Ask:
+    """A request, to be worked on in this process."""
+    return Ask(1, call, args, lambda message: None)
 
 
 # ---- games and positions ----
@@ -53,6 +61,19 @@ def test_a_page_learns_what_there_is(server: Server) -> None:
     kinds = {each["name"]: each["kind"] for each in agents["mcts"]["parameters"]}
     assert kinds["simulations"] == "int" and kinds["seconds"] == "float" and "memory" not in kinds
     assert [each["kind"] for each in agents["nply"]["parameters"]] == ["agent", "int"]
+
+
+def test_a_champion_that_cannot_be_read_leaves_the_game_playable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEIJIN_DATA", str(tmp_path))
+    load(Path(__file__).parents[1] / "examples" / "chomp.py")
+    net = {"pooling": True}  # for boards of any size, but of what layers?
+    checkpoint.write(tmp_path / "champions" / "mine.safetensors", "zero", make("chomp(rows=3)"), net, {}, {})
+    (row,) = [row for row in rules.list_games(ask("list_games")) if row["name"] == "chomp"]
+    assert row["problem"] is None and row["seats"] == 2 and not row["levels"]
+    listed = Permits(str(tmp_path), (), 256.0, 1).list_agents(ask("list_agents", game="chomp"))
+    assert not any(agent["levels"] for agent in listed)
 
 
 def test_looking_at_a_line(server: Server) -> None:
@@ -132,7 +153,7 @@ def test_the_agent_that_is_compiled_is_the_one_asked_for(
     made = []
     monkeypatch.setattr(thinking, "build", lambda call, game: made.append(build(call, game)) or made[-1])
     args = {"game": "nim(heaps=(2, 3))", "position": None, "moves": [0], "agent": agent, "most": 60.0}
-    thinking.calls(Permits(str(tmp_path), (), 256.0, 1))["warm"](Ask(1, "warm", args, lambda message: None))
+    thinking.calls(Permits(str(tmp_path), (), 256.0, 1))["warm"](ask("warm", **args))
     assert [each.name for each in made] == [built]
 
 

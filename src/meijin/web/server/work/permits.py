@@ -21,8 +21,8 @@ from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import Call, parse
 from meijin.core.parameters import parameters
 from meijin.core.registry import Entry
-from meijin.learning.files import SUFFIX, champion, numbered
-from meijin.web.server.work.rules import game_of
+from meijin.learning.files import SUFFIX, numbered
+from meijin.web.server.work.rules import game_of, has_levels
 
 if TYPE_CHECKING:
     from meijin.web.server.work.worker import Ask
@@ -194,7 +194,7 @@ class Permits:
             "parameters": [parameter_info(entry, name, nets or ()) for name in _shown(entry)],
             "unfit": unfit,
             "example": example,
-            "levels": entry.name == "champion" and champion(game) is not None,
+            "levels": entry.name == "champion" and has_levels(game),
         }
 
 

@@ -82,6 +82,14 @@ def _bounded(what: str, value: Any, default: Any) -> None:
             raise BadParameter(f"{what}={value!r}: choose a whole number from {-most} to {most}")
 
 
+def has_levels(game: Game) -> bool:
+    """Whether a game has a champion, which then plays at levels."""
+    try:
+        return champion(game) is not None
+    except Exception:  # a file of the user's that cannot be read: the game can be played all the same
+        return False
+
+
 def list_games(ask: Ask) -> list[dict[str, Any]]:
     found = []
     for name in games.names():
@@ -89,8 +97,7 @@ def list_games(ask: Ask) -> list[dict[str, Any]]:
         row = {"name": name, "title": entry.metadata.get("title") or name.replace("_", " "), "summary": entry.summary}
         try:
             made = make(name)
-            row |= {"seats": made.seats, "chance": made.chance, "problem": None}
-            row["levels"] = champion(made) is not None
+            row |= {"seats": made.seats, "chance": made.chance, "problem": None, "levels": has_levels(made)}
         except Exception as error:  # no defaults, or a mistake in a user's file: the name is worth listing all the same
             row |= {"seats": 0, "chance": False, "problem": str(error)}
         found.append(row)

@@ -18,9 +18,8 @@ from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.learning.files import champion
 from meijin.web.server.work import permits
-from meijin.web.server.work.rules import advance, game_of, lines, numbers
+from meijin.web.server.work.rules import advance, game_of, has_levels, lines, numbers
 from meijin.web.server.work.sight import sight
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ class Thinking:
         """Compile what an agent will need after a line; without an agent, the usual opponent in the game."""
         game, position, expression = game_of(ask.args["game"]), ask.args["position"], ask.args["agent"]
         if expression is None:
-            expression = "champion(level=1)" if champion(game) is not None else "mcts"
+            expression = "champion(level=1)" if has_levels(game) else "mcts"
         state = State(game) if position is None else State.from_position(game, position)
         state.play_line(ask.args["moves"]).roll(stream(1))
         with build(self.permits.bounded(expression), game) as agent, self._thinking(ask, agent):
