@@ -56,6 +56,15 @@ def test_a_tournament_from_start_to_its_games(visit: Visit) -> None:
     visitor.see(".play .moves .move")
 
 
+def test_agents_that_cannot_be_listed_are_no_secret(visit: Visit) -> None:
+    visitor = visit("#/arena")
+    refused = {"status": 400, "json": {"code": "bad", "message": "a file of agents is broken"}}
+    visitor.page.route("**/api/agents?*", lambda route: route.fulfill(**refused))
+    visitor.button("New tournament")
+    assert "a file of agents is broken" in visitor.read("dialog [role=alert]")
+    visitor.faults.clear()  # the browser reports the failed request
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
 def test_a_run_is_started_followed_and_played_against(visit: Visit) -> None:
     visitor = visit("#/training")

@@ -87,6 +87,7 @@ function NewTournament({ engine, games, taken, onClose }) {
   return html`<${Dialog} title="New tournament" onClose=${onClose} wide>
     <fieldset class="choice"><legend>Games</legend><div class="chips">${games.filter((game) => !game.problem && game.seats > 0).map((game) => html`<button type="button" aria-pressed=${String(chosen.includes(game.name))} onClick=${() => toggle(game.name)}>${game.title}</button>`)}</div></fieldset>
     <fieldset class="choice"><legend>Agents</legend>
+      ${agents instanceof Error && html`<p class="error" role="alert">${agents.message}</p>`}
       ${known.length > 0 && entrants.map((agent, i) => html`<div class="entrant" key=${i}><${AgentPicker} agents=${known} value=${agent} label="Agent ${i + 1}" onChange=${(/** @type {string} */ next) => setEntrants(entrants.map((each, k) => (k === i ? next : each)))} /><${Button} kind="icon" icon="close" title="Leave out agent ${i + 1}" disabled=${entrants.length < 3} onClick=${() => setEntrants(entrants.filter((_, k) => k !== i))} /></div>`)}
       <${Button} icon="plus" label="Add an agent" onClick=${() => setEntrants([...entrants, offered.find((level) => !entrants.includes(level.agent))?.agent ?? opponent(known)])} />
     </fieldset>
