@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -189,6 +190,21 @@ def test_closing_stops_and_frees() -> None:
     with pytest.raises(MeijinError, match="is closed"):
         agent.act(state)
     agent.close()
+
+
+def test_the_move_that_is_chosen_is_made_by_those_who_see_no_analysis_too() -> None:
+    class Modest(Agent):
+        """Knows the best move, and plays the worst."""
+
+        def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+            yield Analysis(state.turn, tuple(MoveInfo(move) for move in state.legal_moves))
+
+        def chosen(self, state: State, analysis: Analysis) -> Analysis:
+            return replace(analysis, moves=analysis.moves[::-1])
+
+    state = State(make("tic_tac_toe"))
+    assert Modest().analyse(state).best == state.legal_moves[0]
+    assert Modest().act(state) == state.legal_moves[-1]
 
 
 def test_nothing_to_think_about() -> None:

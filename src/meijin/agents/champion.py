@@ -17,7 +17,6 @@ from meijin.agents.zero import ZeroSearch
 from meijin.core.agent import Analysis, Limit
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.game import Game
-from meijin.core.moves import Move
 from meijin.core.options import between
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
 from meijin.core.state import State
@@ -125,12 +124,6 @@ class Champion(Solving, ZeroSearch):
         except MeijinError:  # it took longer, or the position cannot come up in play
             return None
         return found if found is not None and found.proven else None
-
-    def decide(self, state: State, limit: Limit) -> Move:
-        if self.level == FULL or len(state.legal_moves) == 1:
-            return super().decide(state, limit)
-        *_, found = self.think(state, limit, math.inf)
-        return self.chosen(state, found).best
 
     def chosen(self, state: State, analysis: Analysis) -> Analysis:
         moves = analysis.moves

@@ -203,8 +203,8 @@ _LIVES = threading.Lock()
 class Agent(ABC):
     """Chooses moves. `name` is the expression that makes the agent again.
 
-    A subclass implements `think`, and where needed `decide`, `unfit`, `reseed` and `release`. While it thinks, it looks
-    at `stopping`, or lets a compiled kernel read `stop_flag`. `check_agent` tries it.
+    A subclass implements `think`, and where needed `chosen`, `decide`, `unfit`, `reseed` and `release`. While it
+    thinks, it looks at `stopping`, or lets a compiled kernel read `stop_flag`. `check_agent` tries it.
     """
 
     name: str = "agent"
@@ -343,17 +343,17 @@ class Agent(ABC):
         """
 
     def decide(self, state: State, limit: Limit) -> Move:
-        """The move to make. Override it if choosing a move is cheaper than a full analysis."""
-        best = None
+        """The move to make. Override it if there is a quicker way to that move than an analysis of all."""
+        found = None
         for analysis in self.think(state, limit, math.inf):
-            best = analysis.best
-        assert best is not None, f"{self.name} yields no analysis"
-        return best
+            found = analysis
+        assert found is not None, f"{self.name} yields no analysis"
+        return self.chosen(state, found).best
 
     def chosen(self, state: State, analysis: Analysis) -> Analysis:
-        """An analysis by this agent with the move to make first, for those who play by it and do not call `act`.
+        """An analysis by this agent with the move to make first: for `act`, and for those who show the analysis too.
 
-        Override it together with `decide` if the best move is not always the one to make.
+        Override it if the best move is not always the one to make.
         """
         return analysis
 
