@@ -386,6 +386,14 @@ def test_a_run_that_is_stopped_in_its_first_iteration_begins_it_again(tmp_path: 
     assert (Network.load(tmp_path / "stopped").net.weights == whole.network.weights).all()
 
 
+def test_a_setting_that_a_resumed_run_cannot_change_is_named(tmp_path: Path) -> None:
+    trained(tmp_path / "run", games=10, tuples__count=3)
+    changes = {"tuples.count": 4, "tuples.share": True, "games": 20}
+    with pytest.raises(BadParameter) as caught:
+        training.td(GAME, out=tmp_path / "run", changes=changes, resume=True)
+    assert "has tuples.count=3 (now 4), tuples.share=False (now True), which cannot be changed" in str(caught.value)
+
+
 def test_memory_that_runs_out_is_told_with_what_a_resumed_run_can_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

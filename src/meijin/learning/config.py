@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -58,7 +58,7 @@ class RunConfig:
         return None
 
     def fixed(self) -> dict[str, Any]:
-        """The settings that a resumed run cannot change, by name."""
+        """The settings that a resumed run cannot change, by name; those of a section as a dict."""
         return {"game": self.game}
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,6 +124,15 @@ UNLIMITED = 10**6  # iterations, more than any clock allows
 def read(path: str | Path) -> dict[str, Any]:
     """The values in a JSON or TOML file, which may be a part of a config."""
     return load(dict[str, Any], path)
+
+
+def flat(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by their full names: `{"tuples": {"length": 3}}` -> ("tuples.length", 3)."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", value
 
 
 def _sections(values: Mapping[str, Any]) -> list[str]:

@@ -27,7 +27,7 @@ from meijin.core.agent import Agent
 from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
-from meijin.learning.config import UNLIMITED, RunConfig
+from meijin.learning.config import UNLIMITED, RunConfig, flat
 from meijin.learning.files import SUFFIX
 from meijin.training.clock import Now, RunClock
 from meijin.training.curves import Curves
@@ -108,7 +108,7 @@ class Run(ABC, Generic[C]):
             return kept  # type: ignore[no-any-return]
         config = type(config).from_dict(config.to_dict())  # constructors check no bounds
         if kept is not None:
-            before, now = kept.fixed(), config.fixed()
+            before, now = dict(flat(kept.fixed())), dict(flat(config.fixed()))
             changed = [f"{name}={before[name]!r} (now {now[name]!r})" for name in now if before[name] != now[name]]
             if changed:
                 raise BadParameter(

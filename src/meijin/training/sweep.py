@@ -32,7 +32,7 @@ from meijin.arena.evaluators import evaluator
 from meijin.core.catalogue import make
 from meijin.core.config import convert
 from meijin.core.errors import BadParameter
-from meijin.learning.config import Count, RunConfig, read
+from meijin.learning.config import Count, RunConfig, flat, read
 from meijin.training import configure
 
 MOST = 10_000  # runs of one sweep
@@ -122,15 +122,6 @@ class Sweep:
 def read_sweep(path: str | Path) -> Sweep:
     """The sweep of a TOML or JSON file."""
     return convert(Sweep, read(path), str(path))
-
-
-def flat(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by their full names: `{"tuples": {"length": 3}}` -> ("tuples.length", 3)."""
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{within}{name}.")
-        else:
-            yield f"{within}{name}", value
 
 
 def label(values: Mapping[str, Any]) -> str:

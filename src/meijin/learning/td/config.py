@@ -142,7 +142,8 @@ class TdConfig(RunConfig):
             raise BadParameter(f"tuples.stages={list(self.tuples.stages)}: must ascend")
 
     def fixed(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("game", "learn", "tuples", "features", "output", "seed")}
+        values = self.to_dict()
+        return {name: values[name] for name in ("game", "learn", "tuples", "features", "output", "seed")}
 
     def squashes(self, game: Game) -> bool:
         """Whether values go through tanh."""
