@@ -74,6 +74,17 @@ def learns_and_resumes(folder: Path, device: str = "cuda", **changes: Any) -> No
     assert 1 <= run.games < again.games
 
 
+def begins_again(folder: Path, device: str = "cuda") -> None:
+    """A run that is stopped in its first iteration has learned nothing, and saves that."""
+    settings = {"at_once": 2, "games": 1000, "tuples.initial": 10, "length.evaluate": 0}
+    run = training.td("2048(size=2)", out=folder, changes=settings, iterations=1, device=device)
+    before = run.network.table.copy()
+    run.go(lambda event: run.stop() if isinstance(event, Progress) and event.metrics["games"] else None)
+    assert run.iteration == run.games == 0
+    assert (run.network.table == before).all()
+    assert (Network.load(folder).net.weights == before[:, 0]).all()
+
+
 def share_once() -> None:
     """Have the simulator's threads make every shared array once; two that come at the same moment would make two."""
     from numba.cuda.simulator.kernelapi import FakeCUDAShared
@@ -106,10 +117,11 @@ def test_the_simulator_learns_as_a_cpu_does(tmp_path: Path) -> None:
         "import sys, warnings; from pathlib import Path; warnings.simplefilter('ignore')\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from meijin.training import td_run\n"
-        "from test_td_gpu import RULES, learned_alike, learns_and_resumes, share_once\n"
+        "from test_td_gpu import RULES, begins_again, learned_alike, learns_and_resumes, share_once\n"
         "share_once(); td_run.MOVES = 4\n"
         "for name in RULES: learned_alike(name, games=2)\n"
         f"learns_and_resumes(Path({str(tmp_path / 'run')!r}))\n"
+        f"begins_again(Path({str(tmp_path / 'stopped')!r}))\n"
     )
     env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "MEIJIN_JIT": "0"}
     result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
@@ -218,6 +230,11 @@ def test_a_device_learns_as_a_cpu_does(name: str) -> None:
 @pytest.mark.gpu
 def test_a_run_on_a_device_resumes(tmp_path: Path) -> None:
     learns_and_resumes(tmp_path / "run", games=2000, at_once=64)
+
+
+@pytest.mark.gpu
+def test_a_run_that_is_stopped_in_its_first_iteration_has_learned_nothing(tmp_path: Path) -> None:
+    begins_again(tmp_path / "run")
 
 
 @pytest.mark.gpu

@@ -73,7 +73,12 @@ class TdRun(Run[TdConfig]):
     def _iterate(self) -> Row:
         began = time.perf_counter()
         rule = self._rule(self.progress)
-        totals, done, made = self._play(rule) if self._gpu is None else self._play_on_gpu(self._gpu)
+        try:
+            totals, done, made = self._play(rule) if self._gpu is None else self._play_on_gpu(self._gpu)
+        except Cut:
+            if not self.iteration:  # the start of the run is what will be saved
+                self._start_over()
+            raise
         seats, errors = self.game.seats, totals[self.game.seats + 1]
         self.games += done
         if not np.isfinite(totals).all():
@@ -87,6 +92,13 @@ class TdRun(Run[TdConfig]):
             "epsilon": rule.epsilon,
         }
         return row | {f"score_seat{k}": float(totals[k] / max(done, 1)) for k in range(seats)}
+
+    def _start_over(self) -> None:
+        """Forget what was learned."""
+        self.network.table[:] = 0.0
+        self.network.begin(self.config)
+        if self._gpu is not None:
+            self._gpu.begin(self._seed(0))
 
     def _play_on_gpu(self, gpu: GpuNetwork) -> tuple[NDArray[np.float64], int, int]:
         """At least as many games as an iteration has; those under way then belong to the next one."""
@@ -123,9 +135,6 @@ class TdRun(Run[TdConfig]):
                 self._pace *= min(4.0, max(0.25, SLICE / (time.perf_counter() - slice_began + 1e-9)))
                 if not self._report(done, made, began) and done < config.games:
                     if self.stopping:  # done again when the run resumes
-                        if not self.iteration:  # the start of the run is what will be saved
-                            self.network.table[:] = 0.0
-                            self.network.begin(config)
                         raise Cut
                     break
         return np.sum([room.totals for room in rooms], axis=0), done, made
