@@ -178,6 +178,16 @@ def test_what_a_gpu_has_no_room_for_is_refused(at_once: int, free: int, monkeypa
         GpuNetwork(net, at_once, 1, 0)
 
 
+def test_a_thread_that_saves_works_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, used = GpuNetwork.__new__(GpuNetwork), []
+    monkeypatch.setattr("meijin.core.cuda.use", used.append)
+    gpu.device, gpu.network = "cuda:1", Network.fresh(make("tic_tac_toe"), TdConfig("tic_tac_toe"))
+    learned = np.ones((len(gpu.network.table), 4), np.float32)
+    gpu._table = SimpleNamespace(copy_to_host=lambda: learned)
+    gpu.fetch()
+    assert used == ["cuda:1"] and (gpu.network.table == 1).all()
+
+
 class Counter:
     """In place of a GPU: every launch ends three games of two moves each."""
 

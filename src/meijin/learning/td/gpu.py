@@ -34,7 +34,10 @@ COUNTED = 2**23  # moves of all games together after which they do: well below w
 
 
 class GpuNetwork:
-    """A network that learns on a GPU; `fetch` brings what it has learned."""
+    """A network that learns on a GPU; `fetch` brings what it has learned.
+
+    A thread that plays makes the device its own first, by `make_current`.
+    """
 
     def __init__(self, network: Network, at_once: int, reach: int, seed: int, device: str = "cuda"):
         self.network, self.at_once, self.reach, self.device = network, at_once, reach, device
@@ -60,6 +63,7 @@ class GpuNetwork:
 
     def begin(self, seed: int) -> None:
         """Continue from the network's weights, with new games."""
+        self.make_current()
         self._made = 0.0  # moves
         self._since, self._counted = 0, 0.0  # moves of each game since visits faded, and those before, faded
         found = by_feature(self.network.layout)  # which may be that of a checkpoint now
@@ -71,6 +75,7 @@ class GpuNetwork:
 
     def fetch(self) -> None:
         """Have the network know what was learned."""
+        self.make_current()
         self.network.table[:] = self._table.copy_to_host()[:, : self.network.table.shape[1]]
 
     def play(self, rule: Rule, moves: int) -> NDArray[np.float64]:
