@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -32,7 +33,7 @@ from meijin.learning import checkpoint, files
 from meijin.learning.nets import safetensors
 from meijin.learning.td import sizes
 from meijin.learning.td.config import TdConfig
-from meijin.learning.td.network import Network
+from meijin.learning.td.network import Network, plan
 from meijin.learning.td.summary import summary
 from meijin.learning.td.tuples import layout
 from meijin.training.champions import make_champion
@@ -164,6 +165,20 @@ def test_walks_go_along_diagonals_too() -> None:
     diagonal = sum(any({c, c + 8, c + 16} <= set(cells) and c % 7 < 5 for c in cells) for cells in found)
     straight = sum(any({c, c + 1, c + 2} <= set(cells) and c % 7 < 5 for c in cells) for cells in found)
     assert diagonal > 10 and straight > 10
+
+
+@pytest.mark.parametrize(("kind", "length", "count"), [("walk", 3, 10_000), ("walk", 4, 10**6), ("points", 2, 10**6)])
+def test_there_are_only_so_many_tuples(kind: str, length: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for more, it finds all there are, soon; and what fits into memory is not refused for what there is not."""
+    monkeypatch.setattr(sizes, "free_memory", lambda: 2**29)
+    changes = {"tuples.kind": kind, "tuples.length": length, "tuples.count": count, "tuples.symmetries": 1}
+    found, *_ = plan(make("connect_four"), TdConfig("connect_four").changed(changes))
+    if kind == "points":
+        assert sorted(found) == list(itertools.combinations(range(42), 2))
+    else:  # a few draws of which each must be among them
+        few, *_ = plan(make("connect_four"), TdConfig("connect_four").changed({**changes, "tuples.count": 50}))
+        assert len(set(found)) == len(found) == {3: 512, 4: 2029}[length] and set(few) < set(found)
+        assert length == 4 or found[:50] == few  # those that are drawn come in the order of the seed
 
 
 def test_a_cell_that_can_be_filled_is_another_value(interpreted: None) -> None:
