@@ -29,6 +29,7 @@ TUPLES: dict[str, Any] = {"tuples.count": 3, "tuples.length": 3, "tuples.symmetr
 RULES: dict[str, dict[str, Any]] = {
     "tic_tac_toe": {"trace": 0.5, "coherence": NONE, "random_plies": 2},
     "2048(size=2)": {"gamma": 0.99},
+    "2048(size=3)": {"cap": 3},
     "nim(heaps=(2, 3), players=3)": {"first_moves": 1, "learn_random": 1},
 }
 

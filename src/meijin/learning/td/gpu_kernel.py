@@ -237,7 +237,7 @@ def learner(game: Game) -> Function:
                     length[k], spoilt[k], earlier[k] = 0, 0, 0.0
                 last, plies = -1, 0
             t = turn(s)
-            while t == CHANCE:
+            while t == CHANCE and plies < rule.cap:  # chance has no part in a game that is broken off
                 play(s, pick(s, t, rng, moves, probs))
                 t = turn(s)
             if t == OVER or plies >= rule.cap:
