@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
@@ -167,18 +166,14 @@ def test_walks_go_along_diagonals_too() -> None:
     assert diagonal > 10 and straight > 10
 
 
-@pytest.mark.parametrize(("kind", "length", "count"), [("walk", 3, 10_000), ("walk", 4, 10**6), ("points", 2, 10**6)])
-def test_there_are_only_so_many_tuples(kind: str, length: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked for more, it finds all there are, soon; and what fits into memory is not refused for what there is not."""
-    monkeypatch.setattr(sizes, "free_memory", lambda: 2**29)
-    changes = {"tuples.kind": kind, "tuples.length": length, "tuples.count": count, "tuples.symmetries": 1}
-    found, *_ = plan(make("connect_four"), TdConfig("connect_four").changed(changes))
-    if kind == "points":
-        assert sorted(found) == list(itertools.combinations(range(42), 2))
-    else:  # a few draws of which each must be among them
-        few, *_ = plan(make("connect_four"), TdConfig("connect_four").changed({**changes, "tuples.count": 50}))
-        assert len(set(found)) == len(found) == {3: 512, 4: 2029}[length] and set(few) < set(found)
-        assert length == 4 or found[:50] == few  # those that are drawn come in the order of the seed
+@pytest.mark.parametrize(("kind", "length", "different"), [("walk", 3, 512), ("points", 2, 861)])
+def test_there_are_only_so_many_tuples(kind: str, length: int, different: int) -> None:
+    """Asked for more, it finds all there are, soon, in the order of the seed."""
+    changes = {"tuples.kind": kind, "tuples.length": length, "tuples.count": 10**5, "tuples.symmetries": 1}
+    config = TdConfig("connect_four").changed(changes)
+    found, *_ = plan(make("connect_four"), config)
+    assert len(set(found)) == len(found) == different
+    assert plan(make("connect_four"), config.changed({"tuples.count": 50}))[0] == found[:50]
 
 
 def test_a_cell_that_can_be_filled_is_another_value(interpreted: None) -> None:

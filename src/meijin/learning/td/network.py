@@ -264,11 +264,7 @@ def plan(game: Game, config: TdConfig) -> tuple[Tuples, tuple[Symmetry, ...], La
     moves = config.learn != "td"
     seen = choose_symmetries(game, config.tuples, config.seed)
     check(_need(config, least_weights(game, config.tuples, moves)))
-
-    def look(found: Tuples) -> None:
-        check(_need(config, count_weights(game, config.tuples, found, moves)))
-
-    tuples = find_tuples(game, config.tuples, moves, config.seed, look)
+    tuples = find_tuples(game, config.tuples, moves, config.seed)
     features, entries = len(seen) * len(tuples), len(seen) * sum(map(len, tuples))
     # Codes and blocks of the layout are made with 64 bits, and joined before they have 32.
     made = 3 * nbytes((game.seats, entries * (len(game.pieces) + 1) + features * moves * game.num_moves), np.int64)

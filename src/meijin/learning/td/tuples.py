@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import or_
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,15 +16,12 @@ from meijin.learning.td.config import TuplesConfig
 
 ENTRIES = 20_000  # of a table whose length is not given: nine cells of three values
 MOST = 2**24  # weights of a network whose tuples are not given: 200 MB with what coherence needs
-MANY = 100_000  # random walks that take seconds, after which it is worth knowing how many different ones there are
-PATIENCE = 5_000_000  # that take minutes: nobody waits for more
-LISTED = 500_000  # different walks that are listed at most
+PATIENCE = 20  # where that many times as many walks as are known bring no new one, there are no more, or hardly any
 OFTEN = 16  # how many features see each cell, if the number of tuples is not given
 
 DENSE = 2**17  # bytes at most of `Layout.dense`, so that it stays in the processor's fastest memory
 
 Tuples = tuple[tuple[int, ...], ...]
-Look = Callable[[Tuples], None]
 
 
 class Layout(NamedTuple):
@@ -118,17 +113,14 @@ def count_weights(game: Game, config: TuplesConfig, tuples: Tuples, moves: bool)
 
 
 def least_weights(game: Game, config: TuplesConfig, moves: bool) -> int:
-    """The number of weights that random tuples have at least, before they are drawn, which may take long.
-
-    How many different walks there are is not known yet: one at least.
-    """
+    """The number of weights of random tuples, before they are drawn, which may take long; fewer where there are not as
+    many different ones as were asked for."""
     if config.cells:
         return 0
     sizes, useful = _useful(game, config)
     length, count, possible = _how_many(game, config, moves)
     smallest = sorted(int(sizes[c]) for c in useful)[:length]
-    different = min(count, possible) if config.kind == "points" else 1
-    return different * math.prod(smallest) * _copies(game, config, moves)
+    return min(count, possible) * math.prod(smallest) * _copies(game, config, moves)
 
 
 def choose_symmetries(game: Game, config: TuplesConfig, seed: int) -> tuple[Symmetry, ...]:
@@ -160,28 +152,19 @@ def _sharing(game: Game) -> tuple[Symmetry, ...]:
     return tuple(symmetry for symmetry in game.symmetries if not symmetry.swaps)
 
 
-def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int, look: Look | None = None) -> Tuples:
-    """The tuples of a config: those it names, or random ones.
-
-    `look` sees what was drawn so far, again whenever that has doubled; it may raise.
-    """
+def find_tuples(game: Game, config: TuplesConfig, moves: bool, seed: int) -> Tuples:
+    """The tuples of a config: those it names, or random ones."""
     if config.cells:
         return tuple(_named(game, names) for names in config.cells)
     _, useful = _useful(game, config)
     length, count, possible = _how_many(game, config, moves)
     rng, near = np.random.default_rng((seed, 15)), _near(game, useful, config.kind)
     found: dict[frozenset[int], tuple[int, ...]] = {}
-    draws, wanted = 20 * min(count, 10 * possible), min(count, possible)  # with few different ones, fewer have to do
-    if draws > MANY and (different := _all_walks(near, length)) is not None:
-        wanted = min(wanted, len(different))
-        if draws > PATIENCE and len(different) <= count:
-            return different
-    for _ in range(min(draws, PATIENCE)):
-        if len(found) == wanted:
-            break
+    since = 0  # walks since the last new one
+    while len(found) < min(count, possible) and since <= PATIENCE * (1 + len(found)):
         places = _walk(near, length, rng)
-        if found.setdefault(frozenset(places), places) is places and look and len(found).bit_count() == 1:
-            look(tuple(found.values()))
+        since = 0 if frozenset(places) not in found else since + 1
+        found.setdefault(frozenset(places), places)
     return tuple(found.values())
 
 
@@ -218,31 +201,6 @@ def _walk(near: Mapping[int, set[int]], length: int, rng: np.random.Generator) -
         ways = near[places[-1]] - seen or set().union(*(near[c] for c in places)) - seen or near.keys() - seen
         places.append(int(rng.choice(sorted(ways))))
     return tuple(sorted(places))
-
-
-def _all_walks(near: Mapping[int, set[int]], length: int) -> Tuples | None:
-    """The tuples that `_walk` can find; None if they are too many to list. Sets of cells are numbers, a bit each."""
-    ways_from = {c: sum(1 << n for n in near[c]) for c in near}
-    everywhere = sum(1 << c for c in near)
-    walks = {(1 << c, c) for c in near}  # where each has been, and where it is
-    for _ in range(length - 1):
-        longer: set[tuple[int, int]] = set()
-        for seen, last in walks:
-            ways = ways_from[last] & ~seen
-            if not ways:
-                ways = functools.reduce(or_, (ways_from[c] for c in _cells(seen))) & ~seen or everywhere & ~seen
-            longer.update((seen | 1 << c, c) for c in _cells(ways))
-            if len(longer) > LISTED:
-                return None
-        walks = longer
-    return tuple(tuple(_cells(seen)) for seen in sorted({seen for seen, _ in walks}))
-
-
-def _cells(bits: int) -> Iterator[int]:
-    while bits:
-        low = bits & -bits
-        yield low.bit_length() - 1
-        bits ^= low
 
 
 def _near(game: Game, useful: Sequence[int], kind: str) -> dict[int, set[int]]:
