@@ -142,7 +142,7 @@ def test_the_book_knows_mirror_images() -> None:
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["soon", "at once"])
 def test_the_best_move_is_known_before_the_rest(at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The book names a best move; what the others are worth may take a search, whose time may be up before it begins."""
+    """The book names a best move. What the others are worth may take a search, for which there may be no time."""
     if at_once:
         monkeypatch.setattr(threading.Timer, "start", lambda timer: timer.function())
         monkeypatch.setattr(threading.Timer, "join", lambda timer: None)
