@@ -191,7 +191,7 @@ def _rates(source: RaySource, seconds: float) -> list[float]:
     players = [pid for pid in mine if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::Player")]
     began, used, all_used, count = time.perf_counter(), cpu_seconds(players), cpu_seconds(mine), 0
     while time.perf_counter() - began < seconds:
-        count += len(source.collect(1, lambda done, total: True)[0])
+        count += len(source.collect(1, lambda done, total: True)[0][0])
     spent, used, all_used = time.perf_counter() - began, cpu_seconds(players) - used, cpu_seconds(mine) - all_used
     return [count / spent, used / spent, count / max(used, 1e-9), (all_used - used) / spent]
 
@@ -267,7 +267,7 @@ def strength(options: argparse.Namespace) -> None:
             began, seeds = time.perf_counter(), {"selfplay.seed": seed, "training.seed": seed}
             run = ZeroRun(out, config.changed(seeds), ray="local" if place == "ray" else None)
             run.go()
-            print(f"{out.name}: {run.replay.total:,} positions, {time.perf_counter() - began:.0f} s", flush=True)
+            print(f"{out.name}: {run.positions:,} positions, {time.perf_counter() - began:.0f} s", flush=True)
     if options.only:
         return
     rows, all_pairs = [], []
@@ -362,7 +362,7 @@ def traffic(options: argparse.Namespace) -> None:
             source.collect(config.length.positions, lambda done, total: True)
             began, used, count = time.perf_counter(), time.process_time(), 0
             while time.perf_counter() - began < options.seconds:
-                count += len(source.collect(config.length.positions // 4, lambda done, total: True)[0])
+                count += len(source.collect(config.length.positions // 4, lambda done, total: True)[0][0])
             spent, used = time.perf_counter() - began, time.process_time() - used
             source.closed = True
             source.thread.join()

@@ -70,7 +70,7 @@ def tables() -> str:
             head, _, rest = table("net", NetConfig.sized("small")).partition("\n\n")
             about, _, rows = rest.partition("\n\n")
             parts.append(f"{head}\n\n{about} {sizes()}\n\n{rows}")
-        elif field.name != "game":
+        elif field.name not in ("game", "variants"):
             parts.append(table(field.name, getattr(config, field.name)))
     return "\n\n".join(parts)
 

@@ -309,7 +309,7 @@ def test_losses_are_those_of_the_mover_and_of_known_owners_alone() -> None:
     teacher.net.eval()
     parts = teacher.losses(found)
     end, wrong, far = owners_of(State(game).play_line(line)), [], []
-    outputs = teacher.net.outputs(teacher.unpack(found.bits, found.numbers))
+    outputs = teacher.net.outputs(teacher.lessons[0].unpack(found.bits, found.numbers))
     for row in range(len(line)):
         mover = int(found.facts[row, 0])
         target = np.where(end < 0, 0, np.where(end == mover, 1, -1))

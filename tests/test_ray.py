@@ -141,7 +141,7 @@ def test_a_run_goes_on_when_an_actor_dies_and_counts_no_position_twice(nodes: An
     assert len({chunk["chunk"] for chunk in listed}) == len(listed)
     with (tmp_path / "r" / "metrics.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert int(rows[-1]["positions"]) == run.replay.total == sum(chunk["positions"] for chunk in listed)
+    assert int(rows[-1]["positions"]) == run.positions == sum(chunk["positions"] for chunk in listed)
     assert all(float(row["positions_per_second"]) > 0 and float(row["actors"]) >= 1 for row in rows)
     assert rows[0]["nodes"] == "2"
     warned = [event.text for event in said if isinstance(event, Warned)]
@@ -152,7 +152,7 @@ def test_a_run_goes_on_when_an_actor_dies_and_counts_no_position_twice(nodes: An
     again.go()
     after = chunks(tmp_path / "r")
     assert len({chunk["chunk"] for chunk in after}) == len(after) > len(listed)
-    assert again.replay.total == sum(chunk["positions"] for chunk in after)
+    assert again.positions == sum(chunk["positions"] for chunk in after)
 
 
 def test_self_play_waits_for_a_learner_that_is_behind(nodes: Any) -> None:
@@ -171,7 +171,7 @@ def test_self_play_waits_for_a_learner_that_is_behind(nodes: Any) -> None:
                 full.set()
             return not full.is_set()
 
-        found, stats = source.collect(10**9, look)
+        (found,), stats = source.collect(10**9, look)
         assert full.is_set() and 200 <= len(found) < 200 + 2 * (source.chunk + 8 * 9)
         assert stats["chunks_lost"] == 0 and sum(chunk["positions"] for chunk in source.taken) == len(found)
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from meijin.agents.catalogue import build  # noqa: E402
 from meijin.core.catalogue import make  # noqa: E402
 from meijin.core.errors import BadParameter  # noqa: E402
 from meijin.core.rng import below, stream  # noqa: E402
@@ -157,16 +159,16 @@ def test_old_positions_go_when_the_disk_is_full(tmp_path: Path) -> None:
     size = (folder / "000001.safetensors").stat().st_size
     filler = Positions.empty(run.game, 9, (2**20 - 2 * size) // (Positions.empty(run.game, 9, 1).nbytes))
     filler.save(folder / "000000.safetensors")  # fills the megabyte
-    run.replay.add(filler)
+    run.window.buffers[0].add(filler)
     row = run.iterate()
     assert row["dropped_for_disk"] == 1 and row["games_mb"] < 1
     assert sorted(path.stem for path in folder.iterdir()) == ["000001", "000002", "000003"]
     again = ZeroRun(tmp_path / "r", resume=True)
-    assert again.replay.total == run.replay.total and len(again.replay) == len(run.replay) - len(filler)
+    assert again.positions == run.positions and len(again.window.buffers[0]) == len(run.window.buffers[0]) - len(filler)
     again.iterate()
     Positions.cat([filler, filler]).save(folder / "000009.safetensors")
-    again.replay.added = 10**6
-    assert len(again._surplus_games()[1]) == 4 and again._surplus_games()[2] > 2**20  # the newest stays in any case
+    again.window.buffers[0].added = 10**6
+    assert len(again.window.surplus()[1]) == 4 and again.window.surplus()[2] > 2**20  # the newest stays in any case
 
 
 def test_a_window_counts_what_it_cannot_hold() -> None:
@@ -224,3 +226,70 @@ def test_options_that_make_no_sense_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match=r"selfplay\.dtype=int8 on device 'cpu': it needs a Hopper GPU"):
         ZeroRun(tmp_path / "r", config(**{"selfplay.dtype": "int8"}))
     assert not (tmp_path / "r").exists()
+
+
+# ---- variants ----
+
+VARIANTS = {
+    "game": "hex(size=4)",
+    "variants": ["hex(size=3)", "hex(size=5)"],
+    "net": {"size": "nano", "blocks": 2, "channels": 8, "pooling": True},
+    "replay.window": 600,
+}
+
+
+def test_one_net_learns_a_game_and_its_variants(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 4, **VARIANTS)
+    totals = [buffer.total for buffer in run.window.buffers]
+    assert min(totals) > 0 and sum(totals) == int(rows(tmp_path / "r")[-1]["positions"])
+    cells = {buffer.latest(1).owners.shape[1] for buffer in run.window.buffers}
+    nets = [lesson.net for lesson in run.learner.lessons]
+    assert [len(each.game.board.cells) for each in nets] == [16, 9, 25] and cells == {0}
+    # One set of weights: what is learned from one plays the others.
+    assert all(
+        mine is theirs for each in nets for mine, theirs in zip(each.parameters(), nets[0].parameters(), strict=True)
+    )
+    again = ZeroRun(tmp_path / "r", resume=True)
+    assert [buffer.total for buffer in again.window.buffers] == totals
+    kept = zip(run.window.buffers, again.window.buffers, strict=True)
+    assert all(torch.equal(mine.latest(50).bits, theirs.latest(50).bits) for mine, theirs in kept)
+    again.iterate()
+    again.close()
+    # Sizes that it has never seen, too.
+    agent = build(f'zero("{tmp_path / "r"}", simulations=8)', make("hex(size=6)"), seed=1)
+    assert State(make("hex(size=6)")).legal_moves[0] in [
+        int(info.move) for info in agent.analyse(State(make("hex(size=6)"))).moves
+    ]
+
+
+def test_every_variant_has_its_share_of_the_steps(tmp_path: Path) -> None:
+    run = ZeroRun(tmp_path / "r", config(**VARIANTS))
+    data = [Positions.empty(game, 9, count) for game, count in zip(run.games, (300, 0, 100), strict=True)]
+    drawn = [variant for variant, _ in run.learner._batches(data, 20)]
+    assert [drawn.count(variant) for variant in range(3)] == [15, 0, 5] and drawn[:4].count(2) == 1
+    run.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"net": {"size": "nano"}}, "variants: hex(size=3): without pooling a net knows one size only"),
+        ({"variants": ["othello"]}, "variants: othello: it is another game"),
+        ({"variants": ["hex(size=3)", "hex(size=4)"]}, "variants: hex(size=4) is there twice"),
+        ({"variants": ["hex(size=3)"], "selfplay.games": 1}, "selfplay.games=1: 2 variants are to be played"),
+    ],
+)
+def test_variants_that_cannot_be_learned_together_are_refused(
+    changes: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadParameter, match=re.escape(says)):
+        ZeroRun(tmp_path / "r", config(**{**VARIANTS, **changes}))
+    assert not (tmp_path / "r").exists()
+
+
+def test_variants_stay_and_are_learned_on_one_device(tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match="on one device"):
+        ZeroRun(tmp_path / "r", config(**VARIANTS), selfplay_devices=("cpu", "cpu"))
+    run = iterated(tmp_path / "r", 1, **VARIANTS)
+    with pytest.raises(BadParameter, match="variants="):
+        ZeroRun(tmp_path / "r", run.config.changed({"variants": []}), resume=True)

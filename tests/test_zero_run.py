@@ -71,7 +71,7 @@ def test_a_resumed_run_is_where_it_was(tmp_path: Path) -> None:
     again = ZeroRun(tmp_path / "r", resume=True)
     assert again.iteration == 3 and again.config == run.config
     assert checkpoint.describe(run.folder.latest)["facts"]["seconds"] == again.clock.spent > 0
-    assert again.replay.total == run.replay.total > 130 and len(again.replay) == 130
+    assert again.positions == run.positions > 130 and len(again.window.buffers[0]) == 130
     assert again.learner.steps == run.learner.steps > 0
     for mine, theirs in ((run.learner.net, again.learner.net), (run.learner.averaged, again.learner.averaged)):
         for name, tensor in mine.state_dict().items():
@@ -80,7 +80,7 @@ def test_a_resumed_run_is_where_it_was(tmp_path: Path) -> None:
     assert old.keys() == new.keys() and any(name.startswith("optimizer/") for name in old)
     assert all(torch.equal(old[name], new[name]) for name in old)
     as_set = lambda window: sorted(map(bytes, torch.cat([t.view(torch.uint8) for t in window.latest(99)], 1).numpy()))  # noqa: E731
-    assert as_set(run.replay) == as_set(again.replay)
+    assert as_set(run.window.buffers[0]) == as_set(again.window.buffers[0])
     again.iterate()
     assert [int(row["iteration"]) for row in rows(tmp_path / "r")] == [1, 2, 3, 4]
     kept = sorted(path.stem for path in (tmp_path / "r" / "checkpoints").iterdir())
@@ -114,19 +114,19 @@ def test_killed_at_any_time_it_loses_one_iteration_at_most(tmp_path: Path) -> No
     assert files == list(range(1, run.iteration + 1))
     found = checkpoint.load(run.folder.latest)
     assert found.facts["iteration"] == run.iteration and run.learner.steps == int(found.extra["steps"])
-    assert run.replay.total == found.facts["positions"] == int(rows(folder)[-1]["positions"])
+    assert run.positions == found.facts["positions"] == int(rows(folder)[-1]["positions"])
     run.iterate()
     assert int(rows(folder)[-1]["iteration"]) == run.iteration
 
 
 def test_what_an_iteration_in_flight_left_is_thrown_away(tmp_path: Path) -> None:
     run = iterated(tmp_path / "r", 2)
-    total = run.replay.total
+    total = run.positions
     run.save = lambda: None  # type: ignore[method-assign] - killed just before the checkpoint
     run.iterate()
     assert len(rows(tmp_path / "r")) == 3
     again = ZeroRun(tmp_path / "r", resume=True)
-    assert again.iteration == 2 and again.replay.total == total and len(rows(tmp_path / "r")) == 2
+    assert again.iteration == 2 and again.positions == total and len(rows(tmp_path / "r")) == 2
     assert not (tmp_path / "r" / "games" / "000003.safetensors").exists()
 
 
@@ -277,7 +277,7 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     try:
         os.kill(source.workers[0].pid, signal.SIGKILL)
         source.workers[0].join()
-        positions, stats = source.collect(100, lambda done, total: True)
+        (positions,), stats = source.collect(100, lambda done, total: True)
         assert len(positions) >= 100 and stats["games"] > 0
         assert said == ["self-play worker 0 on cpu ended with status -9; another one takes its place"]
     finally:
@@ -334,7 +334,7 @@ def test_a_warm_start_teaches_before_the_first_game(tmp_path: Path, monkeypatch:
     run.close()
     run = ZeroRun(tmp_path / "r", resume=True)
     run.iterate()  # trains on the others' games alone
-    assert run.learner.steps == 60 and run.replay.total > 260
+    assert run.learner.steps == 60 and run.positions > 260
     from meijin.learning.zero.raw_net import RawNet
 
     priors = RawNet(run.learner.averaged).priors(State(game))

@@ -224,7 +224,7 @@ class RaySource(Source):
         if not self.thread.is_alive():
             self.thread.start()
 
-    def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
+    def collect(self, positions: int, on_slice: OnSlice) -> tuple[list[Positions], Stats]:
         game = make(self.config.game)
         empty = Positions.empty(game, policy_width(game, self.config.replay.policy_width))
         with self.changed:
@@ -252,7 +252,7 @@ class RaySource(Source):
             "chunks": len(arrived),
             "chunks_lost": lost,
         }
-        return Positions.cat([empty, *(each for _, _, each, _ in arrived)]), {**stats, **figures}
+        return [Positions.cat([empty, *(each for _, _, each, _ in arrived)])], {**stats, **figures}
 
     def _say(self) -> None:
         """Pass on what the other thread has to say."""

@@ -57,7 +57,13 @@ class Replicas:
         self.folder = tempfile.TemporaryDirectory()
         where = (Path(self.folder.name) / "meeting").as_uri()
         state = {name: tensor.detach().cpu().numpy() for name, tensor in learner.state().items()}
-        given = (str(learner.net.game), learner.net.config.to_dict(), learner.config, state, learner.lists_all)
+        given = (
+            str(learner.net.game),
+            learner.net.config.to_dict(),
+            learner.config,
+            state,
+            learner.lessons[0].lists_all,
+        )
         context = multiprocessing.get_context("spawn")
         self.pipes: list[Connection] = []
         self.processes: list[Any] = []
@@ -118,7 +124,7 @@ def _join(learner: Learner, where: str, rank: int, world: int) -> None:
             module.together = True
     # Its constructor gives everybody the weights of the first process.
     forward = DistributedDataParallel(_Forward(learner.net), device_ids=[learner.device] if on_gpu else None)
-    learner.forward = torch.compile(forward) if learner.config.compiled else forward
+    learner.lessons[0].forward = torch.compile(forward) if learner.config.compiled else forward
 
 
 def _work(
@@ -142,7 +148,7 @@ def _work(
         make_current(device)
     # Only the first process averages the weights.
     learner = Learner(Net(make(game), NetConfig.from_dict(shape)), replace(config, ema=0.0), device)
-    learner.lists_all = lists_all
+    learner.lessons[0].lists_all = lists_all
     learner.restore({name: torch.from_numpy(array) for name, array in state.items()})
     _join(learner, where, rank, world)
     with suppress(EOFError, OSError):  # the run has ended

@@ -48,10 +48,11 @@ class Source(ABC):
         """Play on with this net of that iteration, which is also in the file `latest`, at that share of the run."""
 
     @abstractmethod
-    def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
+    def collect(self, positions: int, on_slice: OnSlice) -> tuple[list[Positions], Stats]:
         """At least that many new positions, and figures about their games; `playing_seconds` is how long they took.
 
-        `on_slice(positions so far, positions)` is called between slices; once it says no, what there is is returned.
+        The positions are a list with those of the game and of each of its variants. `on_slice(positions so far,
+        positions)` is called between slices; once it says no, what there is is returned.
         """
 
     def account(self) -> dict[str, str]:
@@ -78,8 +79,39 @@ def make_selfplay(
     )
 
 
-def _joined(parts: list[Positions], play: SelfPlay) -> Positions:
-    return Positions.cat(parts) if parts else Positions.empty(play.game, play.width)
+class Players:
+    """Self-play on one device, of the game and of its variants; each has its share of the games."""
+
+    def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
+        nets = [net, *(net.for_game(make(name)) for name in config.variants)]
+        shares = [(config.selfplay.games + k) // len(nets) or 1 for k in reversed(range(len(nets)))]
+        self.plays = [
+            make_selfplay(each, config, device, seed + k, share)
+            for k, (each, share) in enumerate(zip(nets, shares, strict=True))
+        ]
+
+    def load(self, net: Net, settings: Settings, past: Net | None, number: int) -> None:
+        self.plays[0].load(net, settings, past, number)
+        for play in self.plays[1:]:
+            play.load(net.for_game(play.game), settings, past and past.for_game(play.game), number)
+
+    def advance(self) -> list[Positions]:
+        """A slice of all games: the positions of those that ended, by variant."""
+        return [play.advance(play.stride) for play in self.plays]
+
+    def joined(self, slices: list[list[Positions]]) -> list[Positions]:
+        """The positions of several slices, by variant."""
+        if not slices:
+            return [Positions.empty(play.game, play.width) for play in self.plays]
+        return [Positions.cat(list(parts)) for parts in zip(*slices, strict=True)]
+
+    def check(self) -> None:
+        for play in self.plays:
+            play.check()
+
+    def stats(self) -> Stats:
+        found = [play.stats() for play in self.plays]
+        return found[0] if len(found) == 1 else merged(found)
 
 
 class PastNets:
@@ -104,21 +136,21 @@ class Local(Source):
 
     def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
         self.config, self.past = config, PastNets(config, seed)
-        self.play = make_selfplay(net, config, device, seed, config.selfplay.games)
+        self.players = Players(net, config, device, seed)
 
     def load(self, net: Net, latest: Path, progress: float, iteration: int) -> None:
-        self.play.load(net, self.config.search_at(progress), self.past.draw(latest.parent), iteration)
+        self.players.load(net, self.config.search_at(progress), self.past.draw(latest.parent), iteration)
 
-    def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
+    def collect(self, positions: int, on_slice: OnSlice) -> tuple[list[Positions], Stats]:
         began, count = time.perf_counter(), 0
-        parts: list[Positions] = []
+        slices: list[list[Positions]] = []
         while count < positions:
-            parts.append(self.play.advance(self.play.stride))
-            count += len(parts[-1])
+            slices.append(self.players.advance())
+            count += sum(map(len, slices[-1]))
             if not on_slice(min(count, positions), positions):
                 break
-        self.play.check()
-        return _joined(parts, self.play), {**self.play.stats(), "playing_seconds": time.perf_counter() - began}
+        self.players.check()
+        return self.players.joined(slices), {**self.players.stats(), "playing_seconds": time.perf_counter() - began}
 
 
 class Background(Source):
@@ -129,10 +161,10 @@ class Background(Source):
 
     def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
         self.config, self.past = config, PastNets(config, seed)
-        self.play = make_selfplay(net, config, device, seed, config.selfplay.games)
+        self.players = Players(net, config, device, seed)
         self.most = config.length.positions  # that wait for the learner
         self.playing = 0.0  # seconds since they were last taken
-        self.parts: list[Positions] = []
+        self.slices: list[list[Positions]] = []
         self.newer: tuple[Net, Settings, Net | None, int] | None = None  # until self-play takes it up
         self.error: BaseException | None = None
         self.closed = False
@@ -142,7 +174,7 @@ class Background(Source):
         self.thread.start()
 
     def _count(self) -> int:
-        return sum(map(len, self.parts))
+        return sum(len(part) for parts in self.slices for part in parts)
 
     def _run(self) -> None:
         try:
@@ -162,13 +194,13 @@ class Background(Source):
             newer, self.newer = self.newer, None
         began = time.perf_counter()
         if newer is not None:
-            self.play.load(*newer)
-        part = self.play.advance(self.play.stride)
+            self.players.load(*newer)
+        parts = self.players.advance()
         if self.stream:
             self.stream.synchronize()
         with self.changed:
             self.playing += time.perf_counter() - began
-            self.parts.append(part)
+            self.slices.append(parts)
             self.changed.notify_all()
         return True
 
@@ -180,20 +212,20 @@ class Background(Source):
         with self.changed:
             self.newer = newer
 
-    def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
+    def collect(self, positions: int, on_slice: OnSlice) -> tuple[list[Positions], Stats]:
         with self.changed:
             while self._count() < positions and on_slice(self._count(), positions):
                 if self.error is not None:
                     raise self.error
                 self.changed.wait(timeout=LOOK)
-            parts, self.parts = self.parts, []
+            slices, self.slices = self.slices, []
             playing, self.playing = self.playing, 0.0
             self.changed.notify_all()
         if self.stream:  # their memory goes back to self-play, but not before the learner has read it
-            for tensor in (tensor for part in parts for tensor in part):
+            for tensor in (tensor for parts in slices for part in parts for tensor in part):
                 tensor.record_stream(torch.cuda.current_stream(self.stream.device))
-        self.play.check()
-        return _joined(parts, self.play), {**self.play.stats(), "playing_seconds": playing}
+        self.players.check()
+        return self.players.joined(slices), {**self.players.stats(), "playing_seconds": playing}
 
     def close(self) -> None:
         with self.changed:
@@ -239,7 +271,7 @@ class Processes(Source):
     def load(self, net: Net, latest: Path, progress: float, iteration: int) -> None:
         self.deaths = 0  # the workers look at the file themselves
 
-    def collect(self, positions: int, on_slice: OnSlice) -> tuple[Positions, Stats]:
+    def collect(self, positions: int, on_slice: OnSlice) -> tuple[list[Positions], Stats]:
         game = make(self.config.game)
         parts = [Positions.empty(game, policy_width(game, self.config.replay.policy_width))]
         stats: list[Stats] = []
@@ -255,7 +287,7 @@ class Processes(Source):
                 stats.append(_stats(path))
                 path.unlink()
         before, self.taken = self.taken, time.perf_counter()
-        return Positions.cat(parts), {**merged(stats), "playing_seconds": self.taken - before}
+        return [Positions.cat(parts)], {**merged(stats), "playing_seconds": self.taken - before}
 
     def _revive(self) -> None:
         for k, worker in enumerate(self.workers):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 
 from meijin.agents.zero import OfNet
 from meijin.cluster.connection import Cluster
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.rng import stream
 from meijin.core.state import State
@@ -29,9 +28,9 @@ from meijin.learning.zero.config import ZeroConfig
 from meijin.learning.zero.inference import INT8, make_current
 from meijin.learning.zero.learner import Learner
 from meijin.learning.zero.nets import Net
-from meijin.learning.zero.positions import Positions, imitated, policy_width
+from meijin.learning.zero.positions import Positions, imitated
 from meijin.learning.zero.raw_net import RawNet
-from meijin.learning.zero.replay import ReplayBuffer, deduplicate
+from meijin.learning.zero.replay import deduplicate
 from meijin.search.forest.scale import by_chance, unscalable
 from meijin.training.curves import heat_map
 from meijin.training.events import Gated, Progress, Trained, WarmStarted, Warned
@@ -40,6 +39,7 @@ from meijin.training.replicas import Replicas
 from meijin.training.run import Cut, Row, Run
 from meijin.training.sources import Background, Local, Processes, Source
 from meijin.training.warm import check_warm, warm_games
+from meijin.training.window import Window
 
 RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
 RATED_GAMES, RATED_SIMULATIONS, RATED_PLIES = 128, 32, 4  # of the match that Elo is measured by
@@ -102,6 +102,8 @@ class ZeroRun(Run[ZeroConfig]):
         named = [str(torch.device(name)).replace("cuda:0", "cuda") for name in learn if name != "cpu"]
         if len(set(named)) < len(named) or 0 < len(named) < len(learn):
             raise BadParameter(f"device '{','.join(learn)}': name different GPUs, such as cuda:0,cuda:1")
+        if self.config.variants and (len(learn) > 1 or self.devices != (self.device,)):
+            raise BadParameter("variants are played and learned on one device; name one, and no cluster")
         if len(learn) > (least := min(self.config.training.batch, self.config.length.positions)):
             raise BadParameter(
                 f"device '{','.join(learn)}': a batch has {least} positions; name at most {least} devices"
@@ -120,16 +122,17 @@ class ZeroRun(Run[ZeroConfig]):
         if not self.resumed:
             check_warm(self.game, config.warm)
         self._check_several()
+        self.games = [self.game, *map(make, config.variants)]
         self._use_device()
         with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
             torch.manual_seed(config.training.seed)
-            self.learner = Learner(self._net(), config.training, device)
+            self.learner = Learner(self._net(), config.training, device, self.games[1:])
         # With a gate, the net that plays is not the one that learns until that one has beaten it.
         self.playing = copy.deepcopy(self.learner.averaged) if config.gate.games else self.learner.averaged
         self._check_dtype()
-        width = policy_width(self.game, config.replay.policy_width)
-        self.learner.lists_all = width == self.game.branching
-        self.replay = ReplayBuffer(self.game, config.replay.window, width, device)
+        self.window = Window(self.games, config.replay, self.folder.games, device)
+        for buffer, lesson in zip(self.window.buffers, self.learner.lessons, strict=True):
+            lesson.lists_all = buffer.width == buffer.game.branching
         self.matches = NetMatches(self.game, config, device)
         self.elo = 0.0
         self.rival = 0  # the iteration whose net the next Elo is measured against
@@ -144,9 +147,7 @@ class ZeroRun(Run[ZeroConfig]):
             check_gpus(self.devices)
 
     def _net(self) -> Net:
-        shape = dict(self.config.net)
-        size = shape.pop("size", "nano")
-        net = Net(self.game, NetConfig.sized(size, **shape))
+        net = Net(self.game, self.config.shape)
         if net.value.units is not None:  # a net that knows nothing expects the scores of random play
             net.value.units.copy_(torch.tensor(by_chance(self.game)))
         if self.config.warm.init and not self.resumed:
@@ -204,33 +205,30 @@ class ZeroRun(Run[ZeroConfig]):
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
         new, row = self.source.collect(config.length.positions, self._played)
-        if not len(new):
+        count = sum(map(len, new))
+        if not count:
             raise Cut
         played, playing = self.clock.elapsed - began, row.pop("playing_seconds")
-        path = self.folder.games / f"{self.iteration + 1:06d}.safetensors"
-        new.save(path, game=str(self.game), **self.source.account())
-        self.replay.add(new)
-
-        data = self.replay.latest(self._reach())
-        if config.replay.deduplicate:
-            data = deduplicate(data)
-        learned = self.replay.total >= config.replay.start
+        self.window.add(self.iteration + 1, new, **self.source.account())
+        data = self.window.latest()
+        learned = self.positions >= config.replay.start
         if learned:
-            row |= self._train(data, len(new))
+            row |= self._train(data, count)
         trained = self.clock.elapsed - began - played
         if learned and config.gate.games:
             row |= self._gate()
 
-        row |= {"positions": self.replay.total, "window": len(data)} | _calibration(new)
+        row |= {"positions": self.positions, "window": sum(map(len, data))} | _calibration(new)
         row |= {"selfplay_seconds": played, "training_seconds": trained}
         row["simulations_per_second"] = row.get("simulations", 0) / max(playing, 1e-9)
-        row["positions_per_second"] = len(new) / max(playing, 1e-9)
+        row["positions_per_second"] = count / max(playing, 1e-9)
         row["learner_idle"] = played / max(self.clock.elapsed - began, 1e-9)  # share of the time
-        age = self.iteration - new.nets.float()  # iterations since the net that played a position
+        # iterations since the net that played a position
+        age = self.iteration - torch.cat([each.nets for each in new]).float()
         row |= {"staleness": float(age.mean()), "staleness_max": float(age.max())}
         if config.selfplay.curriculum:
             row["simulations_a_move"] = config.search_at(progress).simulations
-        behind, dropped, size = self._surplus_games()
+        behind, dropped, size = self.window.surplus()
         self._surplus = behind + dropped
         row["games_mb"] = size / 2**20
         if config.replay.disk_mb:
@@ -241,17 +239,22 @@ class ZeroRun(Run[ZeroConfig]):
         # At the end of the run's time, what has been played is still to be learned and saved.
         return self.report("self-play", done, total, done * self._costs["training"] + self._costs["saving"])
 
-    def _train(self, data: Positions, new: int) -> Row:
+    @property
+    def positions(self) -> int:
+        """Of self-play and the warm start, so far."""
+        return sum(self.window.totals)
+
+    def _train(self, data: list[Positions], new: int) -> Row:
         config, before, began = self.config.training, self.learner.steps, self.clock.elapsed
         losses = self._fit(data, max(1, round(new * config.reuse / config.batch)))
         self._costs["training"] = (self.clock.elapsed - began) / new
-        self.emit(Trained(len(data), self.learner.steps - before, losses))
+        self.emit(Trained(sum(map(len, data)), self.learner.steps - before, losses))
         return {f"loss_{name}" if "entropy" not in name else name: value for name, value in losses.items()} | {
             "steps": self.learner.steps,
             "rate": self.learner.rate(self.progress),
         }
 
-    def _fit(self, data: Positions, steps: int) -> dict[str, float]:
+    def _fit(self, data: Sequence[Positions], steps: int) -> dict[str, float]:
         if self.device == "cpu":
             torch.set_num_threads(self.config.training.threads)
 
@@ -265,10 +268,6 @@ class ZeroRun(Run[ZeroConfig]):
             return self.learner.fit(data, steps, lambda: self.progress, on_slice)
         except (RuntimeError, OSError) as error:
             raise (self.replicas.explained(error) if self.replicas is not None else error) from None
-
-    def _reach(self) -> int:
-        replay = self.config.replay
-        return int(min(replay.window, max(replay.start, replay.growth * self.replay.total)))
 
     def _source(self) -> Source:
         config = self.config
@@ -298,12 +297,11 @@ class ZeroRun(Run[ZeroConfig]):
         data = given.to(self.device)
         if self.config.replay.deduplicate:
             data = deduplicate(data)
-        losses = self._fit(data, self.config.warm.steps or max(1, round(len(given) * config.reuse / config.batch)))
+        losses = self._fit([data], self.config.warm.steps or max(1, round(len(given) * config.reuse / config.batch)))
         if self.stopping:
             raise Cut
         self.playing.load_state_dict(self.learner.averaged.state_dict())
-        given.save(self.folder.games / f"{0:06d}.safetensors", game=str(self.game))
-        self.replay.add(given)
+        self.window.add(0, [given])
         self.save()
         self.emit(WarmStarted(len(given), self.learner.steps, losses))
 
@@ -358,7 +356,8 @@ class ZeroRun(Run[ZeroConfig]):
         return self.folder.checkpoints / f"rival-{iteration:06d}.safetensors"
 
     def _facts(self) -> Row:
-        return {"elo": self.elo, "rival": self.rival, "positions": self.replay.total}
+        totals = self.window.totals
+        return {"elo": self.elo, "rival": self.rival, "positions": sum(totals), "positions_by_variant": totals}
 
     def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
         extra = {}
@@ -384,36 +383,8 @@ class ZeroRun(Run[ZeroConfig]):
         return found.facts
 
     def _reload(self, facts: Mapping[str, Any]) -> None:
-        games = []
-        for path in sorted(self.folder.games.glob("*.safetensors")):
-            if int(path.stem) > self.iteration or not self.learner.steps + self.iteration:
-                path.unlink()  # of the iteration or warm start in flight when the run ended
-            else:
-                games.append(path)
-        self.replay.before = max(0, int(facts.get("positions", 0)) - sum(map(_rows, games)))
-        for path in games:
-            kept = Positions.load(path, self.game)
-            if (width := kept.moves.shape[1]) != self.replay.width:
-                raise MeijinError(
-                    f"replay.policy_width: the run's positions list {width} moves each, and the config asks for "
-                    f"{self.replay.width}; restore the old width, or start a new run"
-                )
-            self.replay.add(kept)
-
-    def _surplus_games(self) -> tuple[list[Path], list[Path], int]:
-        """Files of positions older than the buffer, those over the limit of disk space, and the bytes of the rest."""
-        behind: list[Path] = []
-        dropped: list[Path] = []
-        reach, size, budget = len(self.replay), 0, self.config.replay.disk_mb * 2**20 or math.inf
-        for path in sorted(self.folder.games.glob("*.safetensors"), reverse=True):  # newest first
-            if reach <= 0:
-                behind.append(path)
-            elif dropped or (size and size + path.stat().st_size > budget):  # the newest stays in any case
-                dropped.append(path)
-            else:
-                size += path.stat().st_size
-            reach -= _rows(path)
-        return behind, dropped, size
+        totals = facts.get("positions_by_variant") or [int(facts.get("positions", 0))]
+        self.window.read(self.iteration if self.learner.steps + self.iteration else -1, totals)
 
     def _saved(self) -> None:
         rivals = set(self.folder.checkpoints.glob("rival-*.safetensors")) - {self._rival(self.rival)}
@@ -434,18 +405,11 @@ def check_device(name: str) -> None:
         raise BadParameter(f"device '{name}': PyTorch finds {torch.cuda.device_count()} GPUs here; choose cpu")
 
 
-def _rows(path: Path) -> int:
-    try:
-        with safe_open(path, framework="np") as file:
-            return int(file.get_slice("bits").get_shape()[0])
-    except (SafetensorError, OSError):
-        return 0
-
-
-def _calibration(new: Positions) -> dict[str, float]:
+def _calibration(new: Sequence[Positions]) -> dict[str, float]:
     """How far the search's values are from the outcomes: the mean gap over ten classes of values."""
-    values = new.values.float().gather(1, new.facts[:, :1].long())[:, 0]
-    outcomes = new.outcomes.float().gather(1, new.facts[:, :1].long())[:, 0]
+    mover = torch.cat([each.facts[:, :1] for each in new]).long()
+    values = torch.cat([each.values for each in new]).float().gather(1, mover)[:, 0]
+    outcomes = torch.cat([each.outcomes for each in new]).float().gather(1, mover)[:, 0]
     classes = ((values.clamp(-1, 1) + 1) * 4.9999).long()
     gap = 0.0
     for k in range(10):

@@ -6,10 +6,13 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.statistics import Sprt
 from meijin.learning.config import Count, EvaluationConfig, LengthConfig, Natural, RunConfig, Share, Size
+from meijin.learning.nets.config import NetConfig
+from meijin.learning.nets.plan import Plan
 from meijin.search.forest import Settings
 
 
@@ -125,6 +128,7 @@ class ZeroConfig(RunConfig):
     SEEDS: ClassVar[tuple[str, ...]] = ("selfplay.seed", "training.seed")
 
     game: str
+    variants: tuple[str, ...] = ()  # other sizes, such as "go(size=7)", for the same net to learn; needs net.pooling
     net: dict[str, Any] = field(default_factory=lambda: {"size": "nano"})  # a size by name, and changes to it
     search: Settings = field(default_factory=lambda: Settings(simulations=32, alpha=0.5, warm=12))
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
@@ -150,7 +154,28 @@ class ZeroConfig(RunConfig):
             return f"gate.games={self.gate.games}: a gate is a match of two, {game} has {game.seats} seats; set it to 0"
         if self.selfplay.pool_share and game.seats < 2:
             return f"selfplay.pool_share={self.selfplay.pool_share}: {game} has no opponents; set it to 0"
-        return None
+        return self._unfit_variants(game) if self.variants else None
+
+    def _unfit_variants(self, game: Game) -> str | None:
+        others = [make(name) for name in self.variants]
+        names = [str(each) for each in (game, *others)]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            return f"variants: {twice} is there twice"
+        if len(names) > self.selfplay.games:
+            return (
+                f"selfplay.games={self.selfplay.games}: {len(names)} variants are to be played; set it to at least that"
+            )
+        plan = Plan(game, self.shape)
+        return next((f"variants: {other}: {why}" for other in others if (why := plan.unfit(other))), None)
+
+    @property
+    def shape(self) -> NetConfig:
+        """The net's shape, with all that its size means."""
+        changes = dict(self.net)
+        return NetConfig.sized(changes.pop("size", "nano"), **changes)
+
+    def fixed(self) -> dict[str, Any]:
+        return {**super().fixed(), "variants": self.variants}
 
     def search_at(self, progress: float) -> Settings:
         """How self-play searches at that share of the run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from meijin.core.errors import MeijinError
+from meijin.core.game import Game
 from meijin.learning import optimizers
 from meijin.learning.zero.config import TrainingConfig
 from meijin.learning.zero.inference import cpu_dtype
@@ -36,24 +37,38 @@ class Others(Protocol):
     def measure(self, units: Tensor) -> None: ...
 
 
-class Learner:
-    """Trains a net. `averaged` is the net to play with: the running mean of the weights, or the net itself."""
+class Lesson:
+    """What the learner must know of a game to learn from its positions; and of each of its variants."""
 
-    def __init__(self, net: Net, config: TrainingConfig, device: str | torch.device = "cpu"):
-        self.config, self.device = config, torch.device(device)
-        self.net = net.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.averaged = copy.deepcopy(self.net).eval() if config.ema else self.net
-        self.steps = 0
+    def __init__(self, net: Net, device: torch.device, compiled: bool):
+        self.net, self.compiled = net, compiled
         self.unpack, self.symmetries = Unpacker(net.game, device), Symmetries(net.game, device)
-        self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
         self.lists_all = True  # whether positions list every legal move, so that others need not be unlearned
-        self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
-        self.replicas: Others | None = None
 
     # PyTorch takes seconds to load its compiler: games can begin before.
     @cached_property
     def forward(self) -> Callable[[Tensor], Outputs]:
-        return torch.compile(self.net.outputs) if self.config.compiled else self.net.outputs
+        return torch.compile(self.net.outputs) if self.compiled else self.net.outputs
+
+
+class Learner:
+    """Trains a net. `averaged` is the net to play with: the running mean of the weights, or the net itself.
+
+    A net with pooling may learn variants of its game, too: `lessons` has one for each, after that of the game itself.
+    """
+
+    def __init__(
+        self, net: Net, config: TrainingConfig, device: str | torch.device = "cpu", variants: Sequence[Game] = ()
+    ):
+        self.config, self.device = config, torch.device(device)
+        self.net = net.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.averaged = copy.deepcopy(self.net).eval() if config.ema else self.net
+        self.steps = 0
+        nets = [self.net, *(self.net.for_game(variant) for variant in variants)]  # all with the same weights
+        self.lessons = [Lesson(each, self.device, config.compiled) for each in nets]
+        self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
+        self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
+        self.replicas: Others | None = None
 
     @cached_property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -77,29 +92,30 @@ class Learner:
             return warm * config.rate * config.final ** sum(progress >= at for at in config.drops)
         return warm * config.rate
 
-    def turns(self, count: int) -> Tensor | None:
+    def turns(self, count: int, variant: int = 0) -> Tensor | None:
         """A random symmetry for each of so many positions; None if there are none."""
-        if not self.config.symmetries or self.symmetries.count == 1:
+        symmetries = self.lessons[variant].symmetries
+        if not self.config.symmetries or symmetries.count == 1:
             return None
-        return torch.randint(self.symmetries.count, (count,), device=self.device, generator=self.generator)
+        return torch.randint(symmetries.count, (count,), device=self.device, generator=self.generator)
 
-    def losses(self, batch: Positions, turns: Tensor | None = None) -> dict[str, Tensor]:
-        """The parts of the loss and a few measures on a batch, after these symmetries."""
-        seats = self.net.game.seats
-        planes = self.unpack(batch.bits, batch.numbers)
+    def losses(self, batch: Positions, turns: Tensor | None = None, variant: int = 0) -> dict[str, Tensor]:
+        """The parts of the loss and a few measures on a batch of positions of that variant, after these symmetries."""
+        lesson, seats = self.lessons[variant], self.net.game.seats
+        planes = lesson.unpack(batch.bits, batch.numbers)
         moves, probs = batch.moves.long(), batch.probs.float()
         owners = batch.owners if self.net.config.ownership or self.net.config.score else None
         if turns is not None:
-            rows = self.symmetries.rows(turns, batch.facts[:, 0].long())
-            planes, moves = self.symmetries.apply(rows, planes, moves)
+            rows = lesson.symmetries.rows(turns, batch.facts[:, 0].long())
+            planes, moves = lesson.symmetries.apply(rows, planes, moves)
             if owners is not None:
-                owners = self.symmetries.of_cells(rows, owners)
+                owners = lesson.symmetries.of_cells(rows, owners)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
-            found = self.forward(planes)
+            found = lesson.forward(planes)
         logits, values = found.logits.float(), found.values.float()
         listed = moves >= 0
         chosen = logits.gather(1, moves.clamp(min=0)).masked_fill(~listed, -math.inf)
-        if self.lists_all:
+        if lesson.lists_all:
             log_probs = F.log_softmax(chosen, 1)
         else:
             log_probs = chosen - logits.logsumexp(1, keepdim=True)
@@ -127,19 +143,21 @@ class Learner:
         mix = self.config.value_mix
         return (1 - mix) * batch.outcomes.float() + mix * batch.values.float()
 
-    def step(self, batch: Positions, progress: float) -> dict[str, Tensor]:
+    def step(self, batch: Positions, progress: float, variant: int = 0) -> dict[str, Tensor]:
         """Learn from a batch; returns the measures, with several devices those of the first one's share."""
-        turns, rate, weight = self.turns(len(batch)), self.rate(progress), 1.0
+        turns, rate, weight = self.turns(len(batch), variant), self.rate(progress), 1.0
         if self.replicas is not None:
             batch, turns, weight = self.replicas.deal(batch, turns, rate)
-        return self.update(batch, turns, rate, weight)
+        return self.update(batch, turns, rate, weight, variant)
 
-    def update(self, batch: Positions, turns: Tensor | None, rate: float, weight: float) -> dict[str, Tensor]:
+    def update(
+        self, batch: Positions, turns: Tensor | None, rate: float, weight: float, variant: int = 0
+    ) -> dict[str, Tensor]:
         """One step of the optimizer; `weight` is that of the batch among the shares of all devices, 1 on average."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.net.train()
-        parts = self.losses(batch, turns)
+        parts = self.losses(batch, turns, variant)
         config = self.config
         loss = config.policy_weight * parts["policy"] + config.value_weight * parts["value"]
         for name in ("moves_left", "ownership", "score"):
@@ -165,31 +183,33 @@ class Learner:
 
     def fit(
         self,
-        data: Positions,
+        data: Positions | Sequence[Positions],
         steps: int,
         progress: float | Callable[[], float],
         on_slice: Callable[[int, int], bool] = lambda done, total: True,
     ) -> dict[str, float]:
         """Make that many steps; every position comes once before any comes again. Returns the means of the measures.
 
+        `data` has the positions of every variant, where there are several; a step learns from those of one.
         `progress` is the share of the run that is done, for the learning rate. `on_slice(done, total)` is called
         between steps, on a GPU after every few; once it says no, no more steps are made.
         """
-        if not len(data) or steps < 1:
+        parts = [data] if isinstance(data, Positions) else data
+        if not any(map(len, parts)) or steps < 1:
             return {}
         if self.net.value.units is not None:
-            self._measure_in_units_of(self.target(data))
+            self._measure_in_units_of(torch.cat([self.target(each) for each in parts]))
         every = GPU_SLICE if self.device.type == "cuda" else 1
         totals: dict[str, Tensor] = {}
         done = 0
-        for batch in self._batches(data, steps):
+        for variant, batch in self._batches(parts, steps):
             if done % every == 0:
                 if self.device.type == "cuda":
                     torch.cuda.current_stream(self.device).synchronize()  # or the clock is read ahead of the work
                 if not on_slice(done, steps):
                     break
             share = progress() if callable(progress) else progress
-            for name, part in self.step(batch, share).items():
+            for name, part in self.step(batch, share, variant).items():
                 totals[name] = totals.get(name, torch.zeros((), device=self.device)) + part
             done += 1
         means = {name: float(total) / done for name, total in totals.items()}
@@ -212,14 +232,21 @@ class Learner:
         for net in {self.net, self.averaged}:
             net.value.measure_in(units)
 
-    def _batches(self, data: Positions, steps: int) -> Iterator[Positions]:
+    def _batches(self, parts: Sequence[Positions], steps: int) -> Iterator[tuple[int, Positions]]:
+        """Batches, and of which variant they are; each has its share of the positions in any number of steps."""
+        total, done = sum(map(len, parts)), [0] * len(parts)
+        drawn = [self._drawn(data) for data in parts]
+        for step in range(1, steps + 1):
+            variant = max(range(len(parts)), key=lambda k: step * len(parts[k]) / total - done[k])
+            done[variant] += 1
+            yield variant, next(drawn[variant])
+
+    def _drawn(self, data: Positions) -> Iterator[Positions]:
         size = min(self.config.batch, len(data))
-        order, at = torch.randperm(len(data), device=self.device, generator=self.generator), 0
-        for _ in range(steps):
-            if at + size > len(data):
-                order, at = torch.randperm(len(data), device=self.device, generator=self.generator), 0
-            yield data[order[at : at + size]]
-            at += size
+        while True:
+            order = torch.randperm(len(data), device=self.device, generator=self.generator)
+            for at in range(0, len(data) - size + 1, size):
+                yield data[order[at : at + size]]
 
     # ---- saving and resuming ----
 
