@@ -23,7 +23,7 @@ from meijin.learning.zero.config import ZeroConfig  # noqa: E402
 from meijin.learning.zero.inference import TorchEvaluator  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions, imitated, policy_width  # noqa: E402
-from meijin.learning.zero.replay import ReplayBuffer  # noqa: E402
+from meijin.learning.zero.replay import ReplayBuffer, _keys, set_aside  # noqa: E402
 from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402
 from meijin.learning.zero.worker import make_worker  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
@@ -226,6 +226,36 @@ def test_options_that_make_no_sense_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match=r"selfplay\.dtype=int8 on device 'cpu': it needs a Hopper GPU"):
         ZeroRun(tmp_path / "r", config(**{"selfplay.dtype": "int8"}))
     assert not (tmp_path / "r").exists()
+
+
+# ---- validation ----
+
+
+def test_nothing_is_set_aside_that_has_been_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = iterated(tmp_path / "r", 0, **{"training.validation": 30})
+    learned: set[int] = set()
+    fit, validate = run.learner.fit, run.learner.validate
+
+    def fitted(data: list[Positions], *rest: Any) -> Any:
+        learned.update(_keys(data[0]).tolist())
+        return fit(data, *rest)
+
+    def validated(data: list[Positions]) -> Any:
+        aside = set(_keys(data[0]).tolist())
+        assert 0 < len(aside) < 80 and not aside & learned
+        return validate(data)
+
+    monkeypatch.setattr(run.learner, "fit", fitted)
+    monkeypatch.setattr(run.learner, "validate", validated)
+    rows = [run.iterate() for _ in range(4)]
+    run.close()
+    assert all(row["validation_policy"] > 0 and 0 < row["validation_value"] < 4 for row in rows)
+
+
+def test_a_smaller_share_sets_nothing_else_aside() -> None:
+    data = imitated(make("connect_four"), [([at % 7, at // 7, 3], (1.0, -1.0), 0) for at in range(49)], 7)
+    few, many = (set(_keys(set_aside(data, share)[1]).tolist()) for share in (0.1, 0.3))
+    assert 0 < len(few) < len(many) < len(data) and few < many
 
 
 # ---- variants ----

@@ -381,6 +381,22 @@ def test_equal_positions_are_averaged() -> None:
     assert found.outcomes[empty].tolist() == pytest.approx([1 / 3, -1 / 3], abs=1e-3)
 
 
+def test_policies_that_list_other_moves_are_averaged_too() -> None:
+    """Where a position keeps the likely moves only, likeliest first, equal ones hardly ever list the same."""
+    game = make("breakthrough")
+    data = Positions.empty(game, 3, 4)
+    lists = [([5, 7, 9], [0.7, 0.2, 0.1]), ([7, 5, -1], [0.8, 0.2, 0.0]), ([5, 2, 7], [0.5, 0.3, 0.2])]
+    for row, (moves, probs) in enumerate(lists):
+        data.moves[row], data.probs[row] = torch.tensor(moves), torch.tensor(probs)
+    data.bits[3], data.moves[3, 0], data.probs[3, 0] = 1, 4, 1.0  # another position
+    found = deduplicate(data)
+    assert len(found) == 2
+    merged, alone = (found[found.bits[:, 0] == bit] for bit in (0, 1))
+    assert merged.moves.tolist() == [[5, 7, 2]]  # 9 finds no room
+    assert merged.probs[0].tolist() == pytest.approx([1.4 / 3, 1.2 / 3, 0.3 / 3], abs=1e-3)
+    assert alone.moves[0, 0] == 4 and alone.probs[0, 0] == 1.0
+
+
 def test_images_of_positions_are_positions_of_the_image() -> None:
     """Law: the image of a position is what playing the images of its moves leads to."""
     game = make(GAME)

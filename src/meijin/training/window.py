@@ -13,7 +13,7 @@ from meijin.core.game import Game
 from meijin.learning.files import SUFFIX
 from meijin.learning.zero.config import ReplayConfig
 from meijin.learning.zero.positions import Positions, policy_width
-from meijin.learning.zero.replay import ReplayBuffer, deduplicate
+from meijin.learning.zero.replay import ReplayBuffer, deduplicate, set_aside
 
 
 class Window:
@@ -23,7 +23,7 @@ class Window:
     """
 
     def __init__(self, games: Sequence[Game], config: ReplayConfig, folder: Path, device: str):
-        self.config = config
+        self.config, self.aside = config, 0.5  # share of the positions that is never learned
         self.folders = [folder, *(folder / str(k) for k in range(1, len(games)))]
         self.buffers = [
             ReplayBuffer(game, max(1, config.window // len(games)), policy_width(game, config.policy_width), device)
@@ -42,14 +42,17 @@ class Window:
             found.save(folder / f"{iteration:06d}{SUFFIX}", game=str(buffer.game), **facts)
             buffer.add(found)
 
-    def latest(self) -> list[Positions]:
-        """What to learn from now, by variant."""
+    def latest(self, aside: int = 0) -> tuple[list[Positions], list[Positions]]:
+        """What to learn from now, and about so many positions that are never learned; both by variant."""
         config, found = self.config, []
         for buffer in self.buffers:
             reach = min(buffer.capacity, max(config.start, config.growth * buffer.total))
             positions = buffer.latest(int(reach))
             found.append(deduplicate(positions) if config.deduplicate else positions)
-        return found
+        # Never more than before, or some would be set aside that have been learned.
+        self.aside = min(self.aside, aside / max(1, sum(map(len, found))))
+        parts = [set_aside(positions, self.aside) if aside else (positions, positions[:0]) for positions in found]
+        return [learned for learned, _ in parts], [kept for _, kept in parts]
 
     def read(self, iteration: int, totals: Sequence[int]) -> None:
         """Read what the iterations up to that one left; `totals` is how many positions of each they had made.

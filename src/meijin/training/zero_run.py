@@ -210,10 +210,12 @@ class ZeroRun(Run[ZeroConfig]):
             raise Cut
         played, playing = self.clock.elapsed - began, row.pop("playing_seconds")
         self.window.add(self.iteration + 1, new, **self.source.account())
-        data = self.window.latest()
+        data, aside = self.window.latest(config.training.validation)
         learned = self.positions >= config.replay.start
         if learned:
             row |= self._train(data, count)
+            validation = self.learner.validate(aside)
+            row |= {f"validation_{name}": validation[name] for name in ("policy", "value") if name in validation}
         trained = self.clock.elapsed - began - played
         if learned and config.gate.games:
             row |= self._gate()

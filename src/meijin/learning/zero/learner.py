@@ -99,7 +99,9 @@ class Learner:
             return None
         return torch.randint(symmetries.count, (count,), device=self.device, generator=self.generator)
 
-    def losses(self, batch: Positions, turns: Tensor | None = None, variant: int = 0) -> dict[str, Tensor]:
+    def losses(
+        self, batch: Positions, turns: Tensor | None = None, variant: int = 0, learning: bool = True
+    ) -> dict[str, Tensor]:
         """The parts of the loss and a few measures on a batch of positions of that variant, after these symmetries."""
         lesson, seats = self.lessons[variant], self.net.game.seats
         planes = lesson.unpack(batch.bits, batch.numbers)
@@ -111,7 +113,8 @@ class Learner:
             if owners is not None:
                 owners = lesson.symmetries.of_cells(rows, owners)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
-            found = lesson.forward(planes)
+            # what is not learned comes in batches of any size, for which nothing should be compiled
+            found = lesson.forward(planes) if learning else lesson.net.outputs(planes)
         logits, values = found.logits.float(), found.values.float()
         listed = moves >= 0
         chosen = logits.gather(1, moves.clamp(min=0)).masked_fill(~listed, -math.inf)
@@ -219,6 +222,18 @@ class Learner:
                 "Lower `training.rate` or set `training.clip`, then resume"
             )
         return means
+
+    @torch.no_grad()
+    def validate(self, data: Sequence[Positions]) -> dict[str, float]:
+        """The parts of the loss on positions that were set aside, by variant: the mean of all."""
+        self.net.eval()
+        totals: dict[str, float] = {}
+        for variant, positions in enumerate(data):
+            for at in range(0, len(positions), self.config.batch):
+                batch = positions[slice(at, at + self.config.batch)]
+                for name, part in self.losses(batch, None, variant, learning=False).items():
+                    totals[name] = totals.get(name, 0.0) + float(part) * len(batch)
+        return {name: total / sum(map(len, data)) for name, total in totals.items()}
 
     def _measure_in_units_of(self, target: Tensor) -> None:
         """Values without bounds are learned in units of their spread, as it is now."""

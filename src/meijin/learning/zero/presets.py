@@ -55,7 +55,7 @@ def quick(game: Game) -> ZeroConfig:
             "selfplay": {"games": 128, "threads": 2},
             "replay": {"window": 300_000, "start": 5_000},
             # One thread: on a machine that does anything else, two mostly wait for each other.
-            "training": {"batch": 256, "rate": 2e-3, "ema": 0.998, "threads": 1},
+            "training": {"batch": 256, "rate": 2e-3, "ema": 0.998, "validation": 500, "threads": 1},
             "length": {"iterations": 200, "seconds": 1500.0, "positions": 8_000, "evaluate": 20, "keep": 20},
         }
     )
@@ -69,7 +69,7 @@ def strong(game: Game) -> ZeroConfig:
         {
             "selfplay": {"games": games},
             "replay": {"window": 4_000_000, "start": 100_000},
-            "training": {"batch": 4096, "rate": 2e-3, "compiled": True, "reuse": 3.0},
+            "training": {"batch": 4096, "rate": 2e-3, "compiled": True, "reuse": 3.0, "validation": 4096},
             "length": {"iterations": 400, "positions": 16 * games, "evaluate": 20, "keep": 20},
         }
     )

@@ -58,7 +58,7 @@ class ReplayBuffer:
 def deduplicate(positions: Positions) -> Positions:
     """One row per position, its policies, values and outcomes averaged over all equal ones.
 
-    Policies are averaged if they list the same moves; else the newest counts, as it does for owners of cells.
+    Of the owners of cells the newest counts.
     """
     keys = _keys(positions)
     _, group, counts = torch.unique(keys, return_inverse=True, return_counts=True)
@@ -71,15 +71,47 @@ def deduplicate(positions: Positions) -> Positions:
     several = counts > 1
     number = several.cumsum(0) - 1  # of a group among those
     rows = several[group].nonzero()[:, 0]
-    own, every = number[group[rows]], torch.ones_like(rows)
-    alike = (positions.moves[rows] == found.moves[group[rows]]).all(1)
-    for name, mask in (("probs", alike), ("values", every), ("outcomes", every)):
-        tensor = getattr(positions, name)[rows].float() * mask[:, None]
-        total = torch.zeros((int(several.sum()), tensor.shape[1]), device=tensor.device).index_add_(0, own, tensor)
-        shares = torch.zeros(len(total), device=tensor.device).index_add_(0, own, mask.float())
-        mean = getattr(found, name)
-        mean[several] = (total / shares[:, None]).to(mean.dtype)
+    own, sizes = number[group[rows]], counts[several].float()
+    for name in ("probs", "values", "outcomes"):
+        tensor, mean = getattr(positions, name)[rows].float(), getattr(found, name)
+        total = torch.zeros((len(sizes), tensor.shape[1]), device=keys.device).index_add_(0, own, tensor)
+        mean[several] = (total / sizes[:, None]).to(mean.dtype)
+    other = (positions.moves[rows] != found.moves[group[rows]]).any(1)
+    if bool(other.any()):  # of moves in another order, or of others: these do not belong together column by column
+        differ = torch.zeros_like(sizes, dtype=torch.bool).index_fill_(0, own[other], True)
+        mine = differ[own]
+        number = (differ.cumsum(0) - 1)[own[mine]]
+        rows, at = rows[mine], several.nonzero()[:, 0][differ]
+        moves, probs = _mean_policies(positions.moves[rows], positions.probs[rows].float(), number, sizes[differ])
+        found.moves[at], found.probs[at] = moves, probs.to(found.probs.dtype)
     return found
+
+
+def _mean_policies(moves: Tensor, probs: Tensor, group: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """[group, width] moves, the likeliest first, and their mean probabilities; policies may list different moves."""
+    listed, span = moves >= 0, int(moves.max()) + 1
+    keys, entry = torch.unique((group[:, None] * span + moves)[listed], return_inverse=True)
+    owner = keys // span
+    means = torch.zeros(len(keys), device=moves.device).index_add_(0, entry, probs[listed]) / sizes[owner]
+    order = means.argsort(descending=True, stable=True)
+    order = order[owner[order].argsort(stable=True)]
+    owner = owner[order]
+    rank = torch.arange(len(keys), device=moves.device) - torch.searchsorted(owner, owner)
+    kept = rank < moves.shape[1]  # the least likely may find no room
+    at, order = (owner[kept], rank[kept]), order[kept]
+    shape = (len(sizes), moves.shape[1])
+    found, mean = torch.full(shape, -1, dtype=moves.dtype, device=moves.device), torch.zeros(shape, device=moves.device)
+    found[at], mean[at] = (keys[order] % span).to(moves.dtype), means[order]
+    return found, mean
+
+
+def set_aside(positions: Positions, share: float) -> tuple[Positions, Positions]:
+    """The positions without about that share of them, and those. What they are decides, so equal ones stay together.
+
+    With a smaller share some come back, but none is set aside that was not with a larger one.
+    """
+    aside = ((_keys(positions) >> 20) & 0xFFFFF) < int(share * 2**20)
+    return positions[~aside], positions[aside]
 
 
 def _keys(positions: Positions) -> Tensor:
