@@ -430,6 +430,13 @@ def test_a_champion_plays_what_is_solved_exactly() -> None:
     assert build("champion(simulations=4)", game).analyse(later, Limit(seconds=0.2, simulations=4)).simulations
 
 
+def test_a_net_of_ones_own_asks_the_solver_where_it_is_told_to(run: Path) -> None:
+    state = State(make(GAME)).play("a1").play("b2")  # a draw
+    told, plain = agent(run, simulations=4, exact=True).analyse(state), agent(run, simulations=4).analyse(state)
+    assert told.proven and told.simulations == 0 and told.value == (0.0, 0.0)
+    assert not plain.proven and plain.simulations == 4
+
+
 def test_a_solver_that_takes_longer_than_expected_leaves_the_search_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     game = make("connect_four")
     solver, _ = shared_solver(game)

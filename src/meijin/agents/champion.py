@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from meijin.agents.solving import Solving, shared_solver
+from meijin.agents.solving import Solving
 from meijin.agents.td import Td
 from meijin.agents.zero import ZeroSearch
 from meijin.core.agent import Analysis, Limit
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
     from meijin.learning.nets.weights import Weights
 
 FULL = 10  # the level without mistakes on purpose
-BUDGET = 0.5  # seconds that a solver may take where no time is given; else half of that
-ALONE = 2.0  # the same in a puzzle that has no net; else all of that
+ALONE = 2.0  # seconds that a solver may take in a puzzle that has no net where no time is given; else all of that
 PLAIN = 200  # simulations of the search for a move in a puzzle without a net that the solver does not solve in time
 
 #: (simulations for each move, temperature of the choice among the moves) of the levels below full strength, lowest
@@ -93,13 +90,12 @@ class Champion(Solving, ZeroSearch):
         self._rng = stream(seed)
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
-        if self.exact and unsolved(state.game) is None:
-            began = time.perf_counter()
-            if (found := self._solved(state, limit)) is not None:
+        if self.exact:
+            alone = self._alone(state.game)
+            found, limit = self.solved(state, limit, *(ALONE, 1.0) if alone else ())
+            if found is not None:
                 yield found
                 return
-            if limit.seconds is not None:
-                limit = replace(limit, seconds=max(0.001, limit.seconds - (time.perf_counter() - began)))
         if (tuples := self._tuples(state.game)) is not None:
             yield from tuples.think(state, limit, every)
             return
@@ -109,21 +105,6 @@ class Champion(Solving, ZeroSearch):
         if self.level < FULL:
             limit = Limit(simulations=self.scale(state.game)[self.level - 1][0])
         yield from super().think(state, limit, every)
-
-    def _solved(self, state: State, limit: Limit) -> Analysis | None:
-        """The solver's answer, if it expects to have one in time and does."""
-        alone = self._alone(state.game)
-        if limit.seconds is None or math.isinf(limit.seconds):
-            budget = ALONE if alone else BUDGET
-        else:
-            budget = limit.seconds if alone else limit.seconds / 2
-        if shared_solver(state.game)[0].expected_seconds(state) > budget:
-            return None
-        try:
-            found = self.solve(state, Limit(seconds=budget))
-        except MeijinError:  # it took longer, or the position cannot come up in play
-            return None
-        return found if found is not None and found.proven else None
 
     def chosen(self, state: State, analysis: Analysis) -> Analysis:
         moves = analysis.moves

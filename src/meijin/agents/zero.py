@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meijin.agents.solving import Solving
 from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
@@ -112,7 +113,7 @@ class ZeroSearch(Agent):
         return self._player
 
 
-class Zero(ZeroSearch):
+class Zero(Solving, ZeroSearch):
     """AlphaZero: a tree search with a net of your own, trained by `meijin train GAME zero`.
 
     `path`: a run's directory, whose newest net plays, or a checkpoint. `simulations` or `seconds` for each move; what
@@ -120,7 +121,8 @@ class Zero(ZeroSearch):
     against what the search has seen of them; `fpu` is how much less than its parent an untried move is assumed to be
     worth. `device`: "cpu", or "cuda", which needs PyTorch. `threads` of the CPU share the evaluations of the net.
     `leaves`: at most so many positions of the tree are evaluated together, fewer in a search of few simulations; by
-    default 4 for each thread, and 1 on a GPU.
+    default 4 for each thread, and 1 on a GPU. `exact`: where the game has a solver that expects to answer within half
+    of the time, or half a second where the limit is not a time, its answer counts. Leave it out to measure the net.
     """
 
     def __init__(
@@ -135,14 +137,24 @@ class Zero(ZeroSearch):
         seed: int | None = None,
         threads: int = 1,
         leaves: int | None = None,
+        exact: bool = False,
     ):
         super().__init__(simulations, seconds, c, fpu, reuse, device, seed, threads, leaves)
+        self.exact = exact
         if not isinstance(path, str | Path):
             raise BadParameter(f'path={path!r}: give a run\'s directory or a checkpoint, as in zero("runs/c4")')
         from meijin.learning.nets.weights import load
 
         self.path = files.find(path)
         self._net = load(self.path)
+
+    def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
+        if self.exact:
+            found, limit = self.solved(state, limit)
+            if found is not None:
+                yield found
+                return
+        yield from super().think(state, limit, every)
 
     def net(self, game: Game) -> Weights:
         if why := self.unfit(game):

@@ -38,7 +38,6 @@ class Window:
     def add(self, iteration: int, new: Sequence[Positions], **facts: str) -> None:
         """Keep an iteration's positions, by variant; the facts go into the file."""
         for folder, buffer, found in zip(self.folders, self.buffers, new, strict=False):
-            folder.mkdir(exist_ok=True)
             found.save(folder / f"{iteration:06d}{SUFFIX}", game=str(buffer.game), **facts)
             buffer.add(found)
 
