@@ -1,7 +1,8 @@
 """A champion's net on one thread of the CPU: PyTorch, onnxruntime and our own kernels, measured in turns.
 
-    python benchmarks/inference.py                 # both champions that come with Meijin
+    python benchmarks/inference.py                 # champions that come with Meijin
     python benchmarks/inference.py --net medium    # fresh nets of that size instead
+    python benchmarks/inference.py --device cuda --batches 1 64 1024    # PyTorch alone, on a GPU
 
 Evaluations are of the net alone, on positions of random play. Simulations are those of the agent `champion`: one tree
 that asks about one leaf at a time. PyTorch has its fastest precision on this machine, batch norms folded and channels
@@ -34,7 +35,6 @@ from meijin.learning.zero.onnx import OnnxEvaluator, export
 from meijin.learning.zero.player import Player
 from meijin.search.forest import Forest
 
-BATCHES = (1, 4, 8, 16)
 NAMES = ("PyTorch", "onnxruntime", "ours")
 
 
@@ -53,12 +53,15 @@ def positions(game: Game, count: int) -> np.ndarray:
 
 
 def evaluations(evaluator: Evaluator, planes: np.ndarray, seconds: float) -> Rate:
-    evaluator.arrays[0][:] = planes[: evaluator.batch]
+    gpu = isinstance(evaluator, TorchEvaluator) and evaluator.device.type == "cuda"
+    torch.as_tensor(evaluator.x)[:] = torch.from_numpy(planes[: evaluator.batch])
 
     def rate() -> float:
         count, began = 0, time.perf_counter()
         while (spent := time.perf_counter() - began) < seconds:
             evaluator.run()
+            if gpu:
+                torch.cuda.synchronize()
             count += evaluator.batch
         return count / spent
 
@@ -90,31 +93,35 @@ def with_evaluator(player: Player, evaluator: Evaluator) -> Player:
 
 
 def measure(weights: Weights, options: argparse.Namespace, folder: Path) -> None:
-    net, game = Net.of(weights), weights.game
-    file, planes = export(net, folder / "net.onnx"), positions(game, max(BATCHES))
+    net, game, batches = Net.of(weights), weights.game, options.batches
+    planes, cpu = positions(game, max(batches)), options.device == "cpu"
+    file = export(net, folder / "net.onnx") if cpu else None
 
     def evaluators(batch: int) -> list[Evaluator]:
-        return [
-            TorchEvaluator(net, batch, threads=1),
-            OnnxEvaluator(file, batch, game=game, threads=1),
-            CpuEvaluator(weights, batch),
-        ]
+        found: list[Evaluator] = [TorchEvaluator(net, batch, device=options.device, threads=1)]
+        if file is not None:
+            found += [OnnxEvaluator(file, batch, game=game, threads=1), CpuEvaluator(weights, batch)]
+        return found
 
-    precise = [each(planes) for each in evaluators(max(BATCHES))]
-    rows = []
-    for batch in BATCHES:
+    precise = [each(planes) for each in evaluators(max(batches))]
+    columns: dict[str, list[str]] = {}
+    for batch in batches:
         rates = compare([evaluations(each, planes, options.seconds) for each in evaluators(batch)], options.rounds)
-        rows.append([f"evaluations/s, batch {batch}", *cells(rates)])
-    players: list[Any] = [Player(weights, 4096, c=1.5, fpu=0.15) for _ in NAMES]
-    players = [with_evaluator(*pair) for pair in zip(players, evaluators(1), strict=True)]
-    rates = compare([simulations(each, 2 * options.seconds) for each in players], options.rounds)
-    rows.append(["simulations/s of the agent", *cells(rates)])
-    config = weights.config
-    print(f"\n{game}, {config.blocks} blocks x {config.channels} channels, {machine()}, one thread\n")
-    print(table(["", *NAMES], rows))
+        if batch == 1:
+            columns["ms for one position"] = [f"{1000 / rate:.2f}" for rate in rates]
+        columns[f"evaluations/s, batch {batch}"] = cells(rates)
+    if cpu:
+        players: list[Any] = [Player(weights, 4096, c=1.5, fpu=0.15) for _ in NAMES]
+        players = [with_evaluator(*pair) for pair in zip(players, evaluators(1), strict=True)]
+        rates = compare([simulations(each, 2 * options.seconds) for each in players], options.rounds)
+        columns["simulations/s of the agent"] = cells(rates)
+    names = NAMES[: len(precise)]
+    config, where = weights.config, "one thread" if cpu else torch.cuda.get_device_name(options.device)
+    print(f"\n{game}, {config.blocks} blocks x {config.channels} channels, {machine()}, {where}\n")
+    print(table(["", *columns], [list(row) for row in zip(names, *columns.values(), strict=True)]))
     with torch.inference_mode():
         exact = [part.numpy() for part in net.double()(torch.from_numpy(planes).double())]
-    for name, found in zip(NAMES, precise, strict=True):
+    for name, found in zip(names, precise, strict=True):
         errors = [float(np.abs(a - b).max()) for a, b in zip(exact, found, strict=True)]
         print(f"{name}: off by at most {errors[0]:.1e} in logits, {errors[1]:.1e} in values")
 
@@ -126,8 +133,10 @@ def cells(rates: list[float]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="*", default=["othello", "connect_four"])
+    parser.add_argument("--games", nargs="*", default=["othello", "connect_four", "abalone"])
     parser.add_argument("--net", help="a size of net, with fresh weights, in place of the champions")
+    parser.add_argument("--device", default="cpu", help="or a GPU for PyTorch: cuda")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 4, 8, 16], help="positions at once")
     parser.add_argument("--seconds", type=float, default=0.5, help="a measurement")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()

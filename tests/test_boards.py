@@ -114,6 +114,27 @@ def test_hexagon_is_named_as_in_the_abalone_literature() -> None:
     assert board.grid_index[board.index("i9")] == 8 and board.grid_index[board.index("a1")] == 72
 
 
+def test_cube_coordinates_are_those_of_the_abalone_literature() -> None:
+    board = hexagon(5)
+    known = {"a1": (-4, 4, 0), "e5": (0, 0, 0), "a5": (0, 4, -4), "i5": (0, -4, 4), "e9": (4, 0, -4)}
+    assert {name: board.cube(board.index(name)) for name in known} == known
+    ways = {"f6": (1, -1, 0), "e6": (1, 0, -1), "d5": (0, 1, -1), "d4": (-1, 1, 0), "e4": (-1, 0, 1), "f5": (0, -1, 1)}
+    assert {name: board.cube(board.index(name)) for name in ways} == ways  # clockwise from the north-east
+    clockwise = tuple(board.at_cube(-r, -s, -q) for q, r, s in map(board.cube, range(61)))
+    assert clockwise == board.symmetries["rotate60"]
+
+
+@pytest.mark.parametrize("side", [1, 2, 5, 8])
+def test_cube_coordinates_lead_back_to_the_cell(side: int) -> None:
+    board = hexagon(side)
+    found = [board.cube(cell) for cell in range(len(board.cells))]
+    assert all(sum(cube) == 0 for cube in found)
+    assert [board.at_cube(*cube) for cube in found] == list(range(len(board.cells)))
+    for cell, near in enumerate(board.neighbours):  # neighbours are one step away, others further
+        away = [sum(abs(a - b) for a, b in zip(found[cell], other, strict=True)) // 2 for other in found]
+        assert [other for other, steps in enumerate(away) if steps == 1] == list(near)
+
+
 def test_heaps_count_from_the_bottom() -> None:
     board = heaps((3, 5, 7))
     assert [cell.name for cell in board.cells[:5]] == ["a1", "a2", "a3", "b1", "b2"]
@@ -370,6 +391,13 @@ def test_the_sides_of_a_rhombus_have_the_colours_of_their_owners() -> None:
         (lambda: complete(1), "n is 1; give a whole number from 2 to 26"),
         (lambda: graph([(0, 0), (1, 0)], [(0, 2)]), "link (0, 2) is not a new pair of two points; points are a, b"),
         (lambda: graph([(0, 0), (1, 0)], [("a", "b"), ("b", "a")]), "link ('b', 'a') is not a new pair"),
+        (lambda: rhombus(3).cube(0), "a rhombus board has no cube coordinates; only a hexagon has them"),
+        (lambda: hexagon(2).cube(7), "cell 7 is not on the board; cells are numbered 0 to 6"),
+        (
+            lambda: hexagon(2).at_cube(2, -1, -1),
+            "(2, -1, -1) is not on the board; cube coordinates are -1 to 1 and add up",
+        ),
+        (lambda: hexagon(2).at_cube(1, 1, 1), "(1, 1, 1) is not on the board"),
         (lambda: Piece("X", fill="red"), "fill='red': give a colour such as"),
         (lambda: Piece(""), "give one or more printable characters"),
         (lambda: square(2).text([0] * 3, STONES), "3 values for a board of 4 cells"),

@@ -21,7 +21,7 @@ from meijin.core.game import Game
 from meijin.core.positions import write_position
 from meijin.core.rng import stream
 from meijin.core.state import State
-from meijin.games.minishogi import relative_move, repeated
+from meijin.games.minishogi import from_planes, relative_move, repeated
 
 PERFT = [14, 181, 2512, 35401, 533203, 8276188]
 START = "rbsgk/4p/5/P4/KGSBR b - 1"
@@ -499,6 +499,36 @@ def test_planes(game: Game) -> None:
     assert held[20:30].tolist() == [0.5, 0, 0, 0.5, 0.5, 0, 1, 0.5, 0.5, 0]
     assert held[31] == 0
     assert (State(game).play("5d5c").planes[31] == np.float32(1 / 300)).all()
+
+
+def test_planes_lead_back_to_the_position(game: Game) -> None:
+    rng = random.Random(8)
+    for plies in range(80):  # hands, promoted men and both seats come up
+        state = random_state(rng, plies)
+        again = from_planes(game, state.planes)
+        assert (again.cells, again.turn, again.legal_moves) == (state.cells, state.turn, state.legal_moves)
+        assert np.array_equal(again.planes[:31], state.planes[:31])
+        assert not again.planes[31].any(), "plies are counted anew"
+
+
+@pytest.mark.parametrize(
+    ("plane", "cells", "value", "problem"),
+    [
+        (0, slice(None), 1, "two pawns of one side are on one file"),
+        (12, 23, 1, "show no position"),  # a bishop of each side on one cell
+        (20, slice(None), 3, "more than two men of a kind"),
+        (22, slice(5), 0.5, "more than two men of a kind"),  # some cells show a hand, others none
+        (30, slice(None), 7, "show no position"),
+        (3, 21, 0.5, "show no position"),
+    ],
+)
+def test_planes_of_no_position_are_refused(game: Game, plane: int, cells: Any, value: float, problem: str) -> None:
+    planes = State(game).planes
+    planes[plane, cells] = value
+    with pytest.raises(BadParameter, match=problem):
+        from_planes(game, planes)
+    with pytest.raises(BadParameter, match=r"shape \(32, 25\): give those of minishogi, of shape \(32, 35\)"):
+        from_planes(game, planes[:, :25])
 
 
 def test_symmetries(game: Game) -> None:

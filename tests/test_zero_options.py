@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from meijin.core.errors import BadParameter  # noqa: E402
 from meijin.core.rng import below, stream  # noqa: E402
 from meijin.core.state import State  # noqa: E402
 from meijin.learning.nets.config import NetConfig  # noqa: E402
-from meijin.learning.zero.config import ZeroConfig  # noqa: E402
+from meijin.learning.zero.config import TrainingConfig, ZeroConfig  # noqa: E402
 from meijin.learning.zero.inference import TorchEvaluator  # noqa: E402
+from meijin.learning.zero.learner import Learner  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions, imitated, policy_width  # noqa: E402
 from meijin.learning.zero.replay import ReplayBuffer, _keys, set_aside  # noqa: E402
@@ -201,6 +203,31 @@ def test_a_window_of_abalone_fits_in_a_gibibyte(tmp_path: Path) -> None:
         found.save(tmp_path / f"{k}.safetensors")
     assert window.nbytes / len(window) * wanted < 2**30
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) / len(window) * wanted < 2**30
+
+
+# ---- how a net begins and how fast it learns ----
+
+
+def test_the_rate_falls_as_in_keras() -> None:
+    training = TrainingConfig(schedule="inverse", rate=0.001, decay=0.01, warmup=0)
+    learner = Learner(Net(make(GAME), NetConfig(blocks=1, channels=8)), training)
+    found = []
+    for learner.steps in (0, 1, 100, 900):
+        found.append(learner.rate(0.5))  # whatever the share of the run
+    assert found == pytest.approx([0.001, 0.001 / 1.01, 0.0005, 0.0001])
+
+
+def test_the_first_weights_may_be_xaviers(tmp_path: Path) -> None:
+    run = ZeroRun(tmp_path / "xavier", config(**{"training.initial": "xavier"}))
+    block = run.learner.net.blocks[0].second
+    largest = float(block.conv.weight.detach().abs().max())
+    bound = math.sqrt(6 / (9 * 8 + 9 * 8))  # 3 x 3, 8 channels in and out
+    assert 0.95 * bound < largest <= bound and (block.norm.weight == 1).all()
+    assert not run.learner.net.value.values.bias.any()
+    run.iterate()
+    # It is not a net of another shape.
+    again = ZeroRun(tmp_path / "on", config(**{"warm.init": str(tmp_path / "xavier")}))
+    assert torch.equal(again.playing.blocks[0].second.conv.weight, run.playing.blocks[0].second.conv.weight)
 
 
 # ---- settings that make no sense ----

@@ -99,6 +99,30 @@ class Board:
         except KeyError:
             raise UnknownName(f"no cell {name!r} on this board{suggest(name, self._by_name)}") from None
 
+    def cube(self, cell: int) -> tuple[int, int, int]:
+        """The cube coordinates (q, r, s) of a cell of a hexagon, which add up to 0: q grows to the east, r downwards
+        to the south-east, and (0, 0, 0) is the middle."""
+        middle, places = self._hexagon()
+        if not 0 <= cell < len(places):
+            raise BadParameter(f"cell {cell} is not on the board; cells are numbered 0 to {len(places) - 1}")
+        row, column = divmod(places[cell], 2 * middle + 1)
+        return column - middle, row - middle, 2 * middle - column - row
+
+    def at_cube(self, q: int, r: int, s: int) -> int:
+        """The index of the cell with these cube coordinates."""
+        middle, places = self._hexagon()
+        if q + r + s != 0 or max(abs(q), abs(r), abs(s)) > middle:
+            raise BadParameter(
+                f"({q}, {r}, {s}) is not on the board; cube coordinates are {-middle} to {middle} and add up to 0"
+            )
+        return places.index((r + middle) * (2 * middle + 1) + q + middle)
+
+    def _hexagon(self) -> tuple[int, tuple[int, ...]]:
+        """The row of the middle, and where each cell is in the matrix."""
+        if self.kind != "hexagon" or self.grid is None or self.grid_index is None:
+            raise BadParameter(f"a {self.kind} board has no cube coordinates; only a hexagon has them")
+        return self.grid[0] // 2, self.grid_index
+
     @cached_property
     def symmetries(self) -> dict[str, tuple[int, ...]]:
         """Name -> permutation: cell i goes to p[i]. "identity" is the first."""

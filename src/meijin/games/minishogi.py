@@ -17,9 +17,11 @@ import numpy as np
 
 from meijin.core.bits import count, lowest, nth, without_lowest
 from meijin.core.catalogue import game
+from meijin.core.errors import BadParameter
 from meijin.core.game import OVER, Game, Symmetry
 from meijin.core.parameters import Range
 from meijin.core.rng import below
+from meijin.core.state import State
 from meijin.games._minishogi_men import (
     bit,
     can_move,
@@ -63,7 +65,7 @@ from meijin.games._minishogi_tables import (
     TURN_KEY,
 )
 
-__all__ = ["GOTE", "SENTE", "minishogi", "relative_move", "repeated"]
+__all__ = ["GOTE", "SENTE", "from_planes", "minishogi", "relative_move", "repeated"]
 
 #: [cell] -> where the second player sees it: the board is turned by half, the trays change sides.
 TURNED = (*range(AREA - 1, -1, -1), *range(AREA + GOLD, AREA + 2 * GOLD), *range(AREA, AREA + GOLD))
@@ -86,6 +88,25 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 def relative_move(move: int, seat: int) -> int:
     """The number of a move counted from that seat's side of the board; the same function turns it back."""
     return int(ROTATED[move]) if seat == GOTE else move
+
+
+def from_planes(game: Game, planes: Any) -> State:
+    """The position that `State.planes` shows. Planes do not say what came before: no earlier position counts as a
+    repetition, and as in every position that is set up, plies are counted from 0 again."""
+    planes, shape = np.asarray(planes), (32, AREA + 2 * GOLD)
+    if planes.shape != shape:
+        raise BadParameter(f"planes of shape {planes.shape}: give those of minishogi, of shape {shape}")
+    seat = GOTE if planes[30, 0] else SENTE
+    seats = (seat, 1 - seat)  # of the first ten planes and of the next
+    cells = [0] * AREA
+    for plane, cell in np.argwhere(planes[:20, :AREA]).tolist():
+        cells[cell if seat == SENTE else AREA - 1 - cell] = plane % 10 + 1 + 10 * seats[plane // 10]
+    held = np.clip(np.rint(2 * planes[20:30, 0]), 0, 2).astype(int).reshape(2, GOLD)
+    cells += [in_tray(owner, k, held[seats.index(owner), k]) for owner in (SENTE, GOTE) for k in range(GOLD)]
+    state = State.set_up(game, cells, seat)
+    if not np.array_equal(state.planes[:31], planes[:31]):
+        raise BadParameter("these planes show no position of minishogi; give what `State.planes` writes")
+    return state
 
 
 # ---- the contract ----

@@ -148,6 +148,8 @@ class ZeroRun(Run[ZeroConfig]):
 
     def _net(self) -> Net:
         net = Net(self.game, self.config.shape)
+        if self.config.training.initial == "xavier":
+            net.begin_as_xavier()
         if net.value.units is not None:  # a net that knows nothing expects the scores of random play
             net.value.units.copy_(torch.tensor(by_chance(self.game)))
         if self.config.warm.init and not self.resumed:

@@ -58,9 +58,12 @@ class TrainingConfig:
     reuse: Size = 2.0  # how often a position is drawn, on average, for every new one
     optimizer: Literal["adamw", "sgd"] = "adamw"  # or "sgd" with Nesterov momentum
     rate: Size = 1e-3  # highest learning rate
-    schedule: Literal["cosine", "steps", "constant"] = "cosine"  # of the learning rate; or "steps" or "constant"
+    schedule: Literal["cosine", "steps", "inverse", "constant"] = (
+        "cosine"  # of the learning rate; or "steps", "inverse" or "constant"
+    )
     final: Size = 0.05  # share of the rate left at the end (cosine), or its factor at every drop (steps)
     drops: tuple[float, ...] = (0.5, 0.8)  # shares of the run after which the rate drops (steps)
+    decay: Size = 1e-6  # the rate is divided by 1 + decay * steps so far, as in Keras (inverse)
     warmup: Natural = 100  # steps in which the rate rises from 0
     weight_decay: Size = 1e-4  # of weights; norms and biases are not decayed
     ema: Share = 0.999  # decay per step of the averaged weights that play; 0: the latest weights play
@@ -76,6 +79,9 @@ class TrainingConfig:
     mixed: bool = True  # bfloat16 where the device is fast at it
     compiled: bool = False  # use torch.compile
     threads: Count = 1  # on a CPU; more than one costs more than it gains beside self-play
+    initial: Literal["even", "xavier"] = (
+        "even"  # first weights: blocks change nothing and answers are even; or "xavier": Glorot's uniform ones
+    )
     seed: int = 1  # of the first weights and of the order of positions
 
 

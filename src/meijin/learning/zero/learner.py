@@ -90,6 +90,8 @@ class Learner:
             return warm * (low + (config.rate - low) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
         if config.schedule == "steps":
             return warm * config.rate * config.final ** sum(progress >= at for at in config.drops)
+        if config.schedule == "inverse":
+            return warm * config.rate / (1 + config.decay * self.steps)
         return warm * config.rate
 
     def turns(self, count: int, variant: int = 0) -> Tensor | None:

@@ -262,6 +262,16 @@ class Net(nn.Module):
                 if head.bias is not None:
                     nn.init.zeros_(head.bias)
 
+    def begin_as_xavier(self) -> None:
+        """Begin with the weights of Glorot and Bengio in every layer, without biases, as Keras does."""
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d | nn.Linear):
+                nn.init.xavier_uniform_(layer.weight)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+            elif isinstance(layer, Norm):
+                nn.init.ones_(layer.weight)
+
     def place(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
         """[batch, plane, cell] -> [batch, plane + frame, row, column], and the trays [batch, plane * tray] if any."""
         lay = self.layout
