@@ -70,7 +70,7 @@ def same(game: Any, settings: Settings, steps: int, selfplay: bool) -> None:
     cpu, gpu = (grown(game, settings, gpu, steps, selfplay) for gpu in (False, True))
     for name in ("info", "facts", "kept_moves", "bits", "stats", "owners"):
         np.testing.assert_array_equal(cpu.host(name), gpu.host(name), err_msg=name)
-    for name in ("kept_probs", "kept_roots", "outcomes", "numbers"):
+    for name in ("kept_probs", "kept_roots", "surprise", "outcomes", "numbers"):
         np.testing.assert_allclose(cpu.host(name), gpu.host(name), atol=1e-5, err_msg=name)
     np.testing.assert_array_equal(cpu.host("edges")["visits"], gpu.host("edges")["visits"])
     np.testing.assert_allclose(cpu.host("edges")["total"], gpu.host("edges")["total"], atol=1e-4)

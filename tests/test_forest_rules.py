@@ -213,6 +213,19 @@ def test_a_position_is_worth_what_its_policy_makes_of_it() -> None:
     assert (probs @ values)[0] > values.mean(0)[0] + 0.2
 
 
+def test_surprise_is_how_far_the_search_went_from_the_net() -> None:
+    game = make(TTT)
+    logits = np.linspace(-1, 1, 9)
+    for settings in (Settings(simulations=20, alpha=0.5, noise=0.5), Settings(simulations=20, gumbel=True)):
+        forest = PlainForest(game, 1, settings, lambda state: (logits, firm(state)[1]))
+        while not forest.arrays.info[0, layout.SLOT]:
+            forest.step()
+        policy, prior = forest.arrays.kept_probs[0, 0], np.exp(logits) / np.exp(logits).sum()
+        some = policy > 0
+        expected = (policy[some] * np.log(policy[some] / prior[some])).sum()
+        assert forest.arrays.surprise[0, 0] == pytest.approx(expected, abs=1e-5) and expected > 0.1
+
+
 def root(visits: list[int], values: list[float], priors: list[float]) -> tuple[Any, Any]:
     nodes, edges = np.zeros(1, layout.node_dtype()), np.zeros(len(visits), layout.edge_dtype(2))
     nodes[0].count, nodes[0].visits = len(visits), sum(visits)

@@ -255,6 +255,22 @@ def test_options_that_make_no_sense_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
+# ---- surprise ----
+
+
+def test_positions_come_as_often_as_they_surprise() -> None:
+    game = make(GAME)
+    learner = Learner(net(1), TrainingConfig(surprise=0.5))
+    data = Positions.empty(game, 9, 4000)
+    data.surprise[:1000], data.surprise[1000:] = 1.0, 0.2  # a mean of 0.4
+    counts = torch.bincount(torch.cat([learner._order(data) for _ in range(10)]), minlength=4000).float() / 10
+    # 0.5 + 0.5 * 1.0 / 0.4 and 0.5 + 0.5 * 0.2 / 0.4; a false alarm is rarer than one in a million
+    assert counts[:1000].mean().item() == pytest.approx(1.75, abs=0.03)
+    assert counts[1000:].mean().item() == pytest.approx(0.75, abs=0.015)
+    data.surprise[:] = 0  # games of others
+    assert sorted(learner._order(data).tolist()) == list(range(4000))
+
+
 # ---- validation ----
 
 

@@ -193,7 +193,9 @@ class Learner:
         progress: float | Callable[[], float],
         on_slice: Callable[[int, int], bool] = lambda done, total: True,
     ) -> dict[str, float]:
-        """Make that many steps; every position comes once before any comes again. Returns the means of the measures.
+        """Make that many steps; unless surprise counts, every position comes once before any comes again.
+
+        Returns the means of the measures.
 
         `data` has the positions of every variant, where there are several; a step learns from those of one.
         `progress` is the share of the run that is done, for the learning rate. `on_slice(done, total)` is called
@@ -261,9 +263,19 @@ class Learner:
     def _drawn(self, data: Positions) -> Iterator[Positions]:
         size = min(self.config.batch, len(data))
         while True:
-            order = torch.randperm(len(data), device=self.device, generator=self.generator)
-            for at in range(0, len(data) - size + 1, size):
+            order = self._order(data)
+            for at in range(0, len(order) - size + 1, size):
                 yield data[order[at : at + size]]
+
+    def _order(self, data: Positions) -> Tensor:
+        """The rows in random order; where surprising positions weigh more, each as often as its weight, on average."""
+        order = torch.randperm(len(data), device=self.device, generator=self.generator)
+        if not self.config.surprise or not (mean := data.surprise.float().mean()) > 0:
+            return order
+        weights = 1 - self.config.surprise * (1 - data.surprise[order, 0].float() / mean)
+        chance = torch.rand(len(data), device=self.device, generator=self.generator)
+        order = order.repeat_interleave((weights + chance).floor().long())
+        return order[torch.randperm(len(order), device=self.device, generator=self.generator)]
 
     # ---- saving and resuming ----
 

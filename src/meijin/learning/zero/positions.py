@@ -40,6 +40,7 @@ class Positions:
     facts: Tensor  # int16 [n, 3]: mover, ply, plies left
     owners: Tensor  # int8 [n, cell]: the seat that owns it in the end, -1, or UNKNOWN; no columns without such a rule
     nets: Tensor  # int32 [n, 1]: the iteration whose net played it; 0 for games of others
+    surprise: Tensor  # float16 [n, 1]: how far the search's policy is from that net's, in nats; 0 for games of others
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -74,6 +75,7 @@ class Positions:
             (torch.int16, 3),
             (torch.int8, form.cells if game.owners is not None else 0),
             (torch.int32, 1),
+            (torch.float16, 1),
         )
         found = cls(*(torch.zeros((rows, n), dtype=dtype, device=device) for dtype, n in shapes))
         found.owners.fill_(UNKNOWN)
@@ -87,7 +89,7 @@ class Positions:
     def load(cls, path: Path, game: Game) -> Positions:
         try:
             tensors = from_bytes(path.read_bytes())
-            for name in ("owners", "nets"):
+            for name in ("owners", "nets", "surprise"):
                 if name not in tensors:  # written before positions had them
                     tensors[name] = getattr(cls.empty(game, 1, len(tensors["bits"])), name)
             found = cls(**{field.name: tensors[field.name] for field in fields(cls)})
@@ -135,6 +137,7 @@ def harvest(forest: Forest, width: int, device: str = "cpu") -> Positions:
         torch.stack([kept[:, layout.MOVER], kept[:, layout.WHEN], left], 1).short(),
         _owners(forest.game, tensor(arrays.owners), rows[0], kept[:, layout.LAST]),
         kept[:, layout.PLAYED_BY :],
+        tensor(arrays.surprise)[rows][:, None].half(),
     )
     facts[:, :, layout.STATE].masked_fill_(done, layout.EMPTY)
     return found

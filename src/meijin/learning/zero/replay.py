@@ -72,7 +72,7 @@ def deduplicate(positions: Positions) -> Positions:
     number = several.cumsum(0) - 1  # of a group among those
     rows = several[group].nonzero()[:, 0]
     own, sizes = number[group[rows]], counts[several].float()
-    for name in ("probs", "values", "outcomes"):
+    for name in ("probs", "values", "outcomes", "surprise"):
         tensor, mean = getattr(positions, name)[rows].float(), getattr(found, name)
         total = torch.zeros((len(sizes), tensor.shape[1]), device=keys.device).index_add_(0, own, tensor)
         mean[several] = (total / sizes[:, None]).to(mean.dtype)

@@ -161,6 +161,7 @@ def memory(
         "kept_moves": (np.int16, (count, slots, width if selfplay else 1)),
         "kept_probs": (np.float32, (count, slots, width if selfplay else 1)),
         "kept_roots": (np.float32, (count, slots, seats)),
+        "surprise": (np.float32, (count, slots)),
         "outcomes": (np.float32, (count, slots, seats)),
         "facts": (np.int32, (count, slots, layout.FACTS_SIZE)),
         "owners": (np.int8, (count, slots, cells if selfplay and game.owners is not None else 1)),

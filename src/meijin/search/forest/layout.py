@@ -158,6 +158,7 @@ class Arrays(NamedTuple):
     kept_moves: Any  # int16 [tree, slot, branching], as the mover sees them; -1 where there is none
     kept_probs: Any  # float32 [tree, slot, branching]
     kept_roots: Any  # float32 [tree, slot, seat]: the search's value
+    surprise: Any  # float32 [tree, slot]: how far the search's policy is from the net's, as KL divergence in nats
     outcomes: Any  # float32 [tree, slot, seat]
     facts: Any  # int32 [tree, slot, 6]: state, mover, ply, length of the game, where its owners are, and the net
     owners: Any  # int8 [tree, slot, cell]: who owns each cell in the end, in the slot of a game's last position only

@@ -280,6 +280,20 @@ def by_proof(nodes: Any, edges: Any, weights: Any) -> None:
         weights[k] /= whole
 
 
+def divergence(edges: Any, first: int, count: int, weights: Any) -> Any:
+    """The KL divergence of a policy from what the net said before any noise."""
+    highest = edges[first].logit
+    for k in range(1, count):
+        highest = max(highest, edges[first + k].logit)
+    whole, found = np.float32(0.0), np.float32(0.0)
+    for k in range(count):
+        whole += math.exp(np.float32(edges[first + k].logit - highest))
+        if weights[k] > 0.0:
+            share = np.float32(weights[k])
+            found += share * (np.float32(math.log(share)) - np.float32(edges[first + k].logit - highest))
+    return max(np.float32(0.0), found + np.float32(math.log(whole)))
+
+
 def refuted(edge: Any, seat: int, highest: Any) -> bool:
     """Whether a move is proven to be worse than another seems: visits it got before that count for nothing."""
     return edge.proven == 1 and edge.total[seat] / edge.visits < highest - 1e-6

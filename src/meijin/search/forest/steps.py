@@ -68,7 +68,7 @@ from meijin.search.forest.layout import (
 from meijin.search.forest.packing import make_pack
 from meijin.search.forest.roots import make_choose_move, make_prepare
 from meijin.search.forest.scale import make_scale
-from meijin.search.forest.selection import TINY, by_improvement, by_proof, by_visits, gumbel, puct
+from meijin.search.forest.selection import TINY, by_improvement, by_proof, by_visits, divergence, gumbel, puct
 from meijin.search.forest.tree import clear, make_expand, make_reroot, make_select, make_view
 
 
@@ -134,6 +134,7 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
             else:
                 f.kept_moves[i, at, k] = -1
                 f.kept_probs[i, at, k] = 0.0
+        f.surprise[i, at] = divergence(f.edges[i], node.first, node.count, f.weights[i])
         for k in range(seats):  # worth what its moves are, weighted as they will be learned
             total, whole = 0.0, 0.0
             for e in range(node.count):
