@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.agents.catalogue import build
-from meijin.arena.evaluators import Evaluator, Goal, evaluate, evaluator
+from meijin.arena.evaluators import EvaluationResult, Evaluator, Goal, evaluate, evaluator
 from meijin.core.agent import Agent
 from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
@@ -149,7 +149,20 @@ class Run(ABC, Generic[C]):
 
     def agent(self) -> Agent:
         """The agent that plays what has been learned so far."""
-        path = self.folder.checkpoints / f"evaluated{SUFFIX}"
+        with self._stored() as name:
+            return build(name, self.game, seed=self.iteration)
+
+    @contextmanager
+    def _stored(self) -> Iterator[str]:
+        """The expression of that agent, for other processes; its file is there inside the block."""
+        path = (self.folder.checkpoints / f"evaluated{SUFFIX}").absolute()
+        try:
+            yield self._store(path)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _store(self, path: Path) -> str:
+        """Write what has been learned so far; returns the expression of the agent that plays it."""
         self._write(path, {}, whole=False)
         made = build(self.expression(path), self.game, seed=self.iteration)
         path.unlink()
@@ -331,18 +344,21 @@ class Run(ABC, Generic[C]):
             if not self.stopping:
                 self.emit(Warned(f"no time is left to evaluate iteration {self.iteration}"))
             return row
-        found = []
+        found: list[EvaluationResult] = []
+        workers = self.config.evaluation.workers
         try:
             with self.timed("evaluation"):
                 row |= self._measure()
-                agent = self.agent()
-                for each in self.evaluators:
-                    result = evaluate(self.game, agent, each, seed=self.iteration, step=self._step(each.name))
-                    self.emit(
-                        Evaluated(each.name, result.value, result.interval, result.games, result.goal, result.reached)
-                    )
-                    row[column(each.name)] = result.value
-                    found.append(result)
+                with self._stored() if workers else nullcontext(self.agent()) as agent:
+                    for each in self.evaluators:
+                        result = evaluate(
+                            self.game, agent, each, seed=self.iteration, workers=workers,
+                            step=self._step(each.name), check=self._check,
+                        )  # fmt: skip
+                        value, interval = result.value, result.interval
+                        self.emit(Evaluated(each.name, value, interval, result.games, result.goal, result.reached))
+                        row[column(each.name)] = value
+                        found.append(result)
         except Cut:
             if not self.stopping:
                 self.emit(Warned(f"the time is up: the evaluation of iteration {self.iteration} is not complete"))
@@ -350,6 +366,11 @@ class Run(ABC, Generic[C]):
         if self.goal.update(*found):
             self.reason = "all goals are reached"
         return row | ({"goal_streak": self.goal.streak} if any(each.goal is not None for each in found) else {})
+
+    def _check(self) -> None:
+        """End a measurement in the course of a game when there is no more time."""
+        if not self.going(self._costs["saving"]):
+            raise Cut
 
     def _step(self, phase: str) -> Any:
         """A function to call between two parts of a measurement, which it ends when there is no more time."""

@@ -176,6 +176,11 @@ class ZeroRun(Run[ZeroConfig]):
         search = self.config.search
         return OfNet(self.playing, self.config.evaluation.simulations, c=search.c, fpu=search.fpu, device=self.device)
 
+    def _store(self, path: Path) -> str:
+        checkpoint.save(path, self.playing)
+        search, simulations = self.config.search, self.config.evaluation.simulations
+        return f'zero("{path}", simulations={simulations}, c={search.c}, fpu={search.fpu})'
+
     def expression(self, path: Path) -> str:
         return f'zero("{path}")'
 

@@ -1,0 +1,67 @@
+"""What a run writes down for people: events, seconds, histograms and a profile; and who plays its evaluations."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from meijin.core.errors import BadParameter
+from meijin.training.events import Evaluated, Finished, Stopped, Trained
+from meijin.training.zero_run import ZeroRun
+from test_zero_run import config, rows
+
+JUDGED = {"length.evaluate": 1, "length.iterations": 1, "evaluation.simulations": 8}
+
+
+def told(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+# ---- evaluations in other processes ----
+
+
+def test_other_processes_play_evaluations_with_the_same_result(tmp_path: Path) -> None:
+    values = []
+    for workers in (0, 2):
+        changes = JUDGED | {"evaluation.by": ["vs(random, games=4)"], "evaluation.workers": workers}
+        made, heard = config(**changes, **{"selfplay.overlap": False}), []
+        run = ZeroRun(tmp_path / str(workers), made, handlers=[heard.append])
+        assert isinstance(run.go(), Finished)
+        (found,) = [event for event in heard if isinstance(event, Evaluated)]
+        values.append(found.value)
+        assert not (run.folder.checkpoints / "evaluated.safetensors").exists()
+    assert values[0] == values[1]
+    with pytest.raises(BadParameter, match=r"evaluation\.workers = -1: must be at least 0"):
+        config(**{"evaluation.workers": -1})
+
+
+def test_a_run_that_is_stopped_in_a_game_of_another_process_ends_it(tmp_path: Path) -> None:
+    """The game would take several minutes."""
+    by = "vs(mc(seconds=60), games=2)"
+    changes = JUDGED | {"evaluation.by": [by], "evaluation.workers": 1, "length.iterations": 2}
+    run = ZeroRun(tmp_path / "r", config(**changes))
+    trained = threading.Event()
+
+    def stop() -> None:
+        assert trained.wait(60)
+        while not multiprocessing.active_children():
+            trained.wait(0.01)
+        run.stop()
+
+    stopper = threading.Thread(target=stop, daemon=True)
+    stopper.start()
+    last = run.go(lambda event: trained.set() if isinstance(event, Trained) else None)
+    stopper.join()
+    assert last == Stopped(1, tmp_path / "r")
+    assert not multiprocessing.active_children()
+    (row,) = rows(tmp_path / "r")
+    assert not any(name.startswith("eval_") for name in row)
+    assert not (run.folder.checkpoints / "evaluated.safetensors").exists()
