@@ -16,13 +16,24 @@ pytest.importorskip("safetensors")
 from meijin.core.errors import BadParameter
 from meijin.training.events import Evaluated, Finished, Stopped, Trained
 from meijin.training.zero_run import ZeroRun
-from test_zero_run import config, rows
+from test_zero_run import config, iterated, rows
 
 JUDGED = {"length.evaluate": 1, "length.iterations": 1, "evaluation.simulations": 8}
 
 
 def told(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+# ---- metrics.csv ----
+
+
+def test_metrics_say_how_long_the_gate_and_the_evaluation_took(tmp_path: Path) -> None:
+    changes = {"gate.games": 2, "gate.simulations": 8, "length.evaluate": 1}  # Elo, from the second one on
+    iterated(tmp_path / "r", 2, **changes).close()
+    first, second = rows(tmp_path / "r")
+    assert float(first["gate_seconds"]) > 0 and not first["evaluation_seconds"]
+    assert 0 < float(second["evaluation_seconds"]) < float(second["seconds"])
 
 
 # ---- evaluations in other processes ----

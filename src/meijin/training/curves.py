@@ -24,6 +24,7 @@ _GROUPS = (
     ("resign", "games"),
     ("elo", "strength"),
     ("points", "strength"),
+    ("gate_seconds", "run"),
     ("gate", "strength"),
     ("eval_", "strength"),
     ("calibration", "value"),

@@ -363,6 +363,8 @@ class Run(ABC, Generic[C]):
             if not self.stopping:
                 self.emit(Warned(f"the time is up: the evaluation of iteration {self.iteration} is not complete"))
             return row
+        if row:
+            row["evaluation_seconds"] = self._costs["evaluation"]
         if self.goal.update(*found):
             self.reason = "all goals are reached"
         return row | ({"goal_streak": self.goal.streak} if any(each.goal is not None for each in found) else {})

@@ -337,7 +337,8 @@ class ZeroRun(Run[ZeroConfig]):
         self.emit(Gated(share, games, passed))
         if passed:
             self.playing.load_state_dict(new.state_dict())
-        return {"gate": share, "gate_games": games, "gate_passed": int(passed)}
+        seconds = self._costs["gate"]
+        return {"gate": share, "gate_games": games, "gate_passed": int(passed), "gate_seconds": seconds}
 
     def _measure(self) -> Row:
         """Elo against the net of the last evaluation."""
