@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import threading
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,63 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from meijin import training
 from meijin.core.errors import BadParameter
+from meijin.training import remote
 from meijin.training.events import Evaluated, Finished, Stopped, Trained
 from meijin.training.zero_run import ZeroRun
-from test_zero_run import config, iterated, rows
+from test_zero_run import GAME, config, iterated, rows
 
 JUDGED = {"length.evaluate": 1, "length.iterations": 1, "evaluation.simulations": 8}
 
 
 def told(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+# ---- events.jsonl ----
+
+
+def test_a_run_notes_all_its_events_but_progress_with_their_time(tmp_path: Path) -> None:
+    folder, heard = tmp_path / "r", []
+    changes = JUDGED | {"gate.games": 2, "gate.simulations": 8, "evaluation.by": ["vs(random, games=2)"]}
+    ZeroRun(folder, config(**changes)).go(lambda event: heard.append(json.loads(event.to_json())))
+    noted = told(folder)
+    assert [line["event"] for line in noted] == [
+        "run_started", "trained", "gated", "evaluated", "iteration_done", "finished",
+    ]  # fmt: skip
+    times = [datetime.fromisoformat(line.pop("time")) for line in noted]
+    assert times == sorted(times) and times[0].tzinfo is not None
+    assert noted == [event for event in heard if event["event"] != "progress"]
+
+
+def test_a_resumed_run_goes_on_with_its_events_after_a_kill(tmp_path: Path) -> None:
+    for method, settings in (("td", {"games": 10}), ("classic", {"learn": "exact", "positions": 20, "epochs": 1})):
+        folder = tmp_path / method
+        training.start(method, GAME, out=folder, config=settings, iterations=1).go()
+        with (folder / "events.jsonl").open("a") as file:
+            file.write('{"time":"2026-')  # killed while it wrote
+        training.resume(folder, iterations=2).go()
+        said = [(line["event"], line["iteration"]) for line in told(folder) if line["event"] != "trained"]
+        assert said == [
+            ("run_started", 0), ("iteration_done", 1), ("finished", 1),
+            ("run_started", 1), ("iteration_done", 2), ("finished", 2),
+        ]  # fmt: skip
+
+
+def test_the_last_event_is_in_the_object_store_before_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr(remote, "cache_folder", lambda: tmp_path / "copies")
+    store, seen = tmp_path / "store", []
+
+    def look(event: Any) -> None:
+        if isinstance(event, Finished):
+            seen.extend(told(store))
+
+    training.td(GAME, out=f"file://{store}", config={"games": 10}, iterations=1).go(look)
+    assert seen[-1]["event"] == "finished"
 
 
 # ---- metrics.csv ----

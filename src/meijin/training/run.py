@@ -94,6 +94,7 @@ class Run(ABC, Generic[C]):
         if resume:
             self._resume()
         self.folder.trim_metrics(self.iteration)
+        self.folder.trim_events()
         # Only now: a resume that is refused leaves the run's own config as it was.
         write_file(self.folder.config, self.config.to_json().encode())
         self.folder.push()  # a store that cannot be written to is noticed now, not after the first iteration
@@ -243,6 +244,11 @@ class Run(ABC, Generic[C]):
     # ---- the loop ----
 
     def emit(self, event: Event) -> None:
+        """Note an event and tell the handlers."""
+        if not isinstance(event, Progress):
+            self.folder.add_event(event)
+        if isinstance(event, Finished | Stopped):
+            self.folder.push()  # what was noted and written since the last checkpoint
         for handler in self.handlers:
             handler(event)
 
