@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import pstats
 import threading
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from commands import good
+from commands import run as command
 from meijin import training
 from meijin.core.errors import BadParameter
 from meijin.training import remote
@@ -69,8 +72,8 @@ def test_the_last_event_is_in_the_object_store_before_it_is_told(
         if isinstance(event, Finished):
             seen.extend(told(store))
 
-    training.td(GAME, out=f"file://{store}", config={"games": 10}, iterations=1).go(look)
-    assert seen[-1]["event"] == "finished"
+    training.td(GAME, out=f"file://{store}", config={"games": 10}, iterations=1, profile=True).go(look)
+    assert seen[-1]["event"] == "finished" and (store / "profile.prof").exists()
 
 
 # ---- metrics.csv ----
@@ -124,3 +127,17 @@ def test_a_run_that_is_stopped_in_a_game_of_another_process_ends_it(tmp_path: Pa
     (row,) = rows(tmp_path / "r")
     assert not any(name.startswith("eval_") for name in row)
     assert not (run.folder.checkpoints / "evaluated.safetensors").exists()
+
+
+# ---- a profile ----
+
+
+def test_a_profile_names_the_functions_that_took_longest(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    good("train", GAME, "td", "--set", "games=10", "--iterations", "1", "--profile", "--out", folder)
+    text = (folder / "profile.txt").read_text()
+    assert "Ordered by: internal time" in text and 30 <= len(text.splitlines()) < 50
+    functions = {name for _, _, name in pstats.Stats(str(folder / "profile.prof")).stats}  # type: ignore[attr-defined]
+    assert "iterate" in functions
+    failed = command("train", GAME, "td", "--profile", "--repeat", "2", "--out", tmp_path / "s")
+    assert failed.exit_code and "--profile does not go with --repeat" in failed.output

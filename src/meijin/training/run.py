@@ -43,6 +43,7 @@ from meijin.training.events import (
     Warned,
 )
 from meijin.training.folder import RunFolder
+from meijin.training.profiling import profiled
 
 C = TypeVar("C", bound=RunConfig)
 Row = dict[str, Any]
@@ -68,14 +69,16 @@ class Run(ABC, Generic[C]):
         handlers: Sequence[Handler] = (),
         began: float | None = None,
         now: Now = time.perf_counter,
+        profile: bool = False,
     ):
         """Check everything, then create the directory or read it. Only a run that is resumed needs no config.
 
         `began`: when the clock of this session started, in the time of `now`; by default it starts here.
+        `profile`: whether `go` writes into the directory where it spent its time.
         """
         self.clock = RunClock(began=began, now=now)
         self.folder, self.device, self.handlers = RunFolder(folder), device, list(handlers)
-        self.resumed = resume
+        self.resumed, self.profile = resume, profile
         self.config: C = self._checked(config)
         self.clock.set_limit(self.config.length.seconds)
         self.game = make(self.config.game)
@@ -265,6 +268,18 @@ class Run(ABC, Generic[C]):
         started = (self.config.METHOD, str(self.game), self.folder.path, self.iteration, iterations)
         store = None if self.folder.remote is None else self.folder.remote.url
         self.emit(RunStarted(*started, length.seconds or None, store))
+        with profiled(self.folder.path) if self.profile else nullcontext():
+            self._loop()
+        last: Finished | Stopped
+        if self.stopping and not self.reason and self.progress < 1.0:
+            last = Stopped(self.iteration, self.folder.path)
+        else:
+            last = Finished(self.iteration, self.folder.path, self.expression(self.folder.path), self._why())
+        self.emit(last)
+        return last
+
+    def _loop(self) -> None:
+        """All iterations that are left, as far as there is time."""
         try:
             while self.going() and self.progress < 1.0 and not self.reason and self.iterate() is not None:
                 pass
@@ -280,13 +295,6 @@ class Run(ABC, Generic[C]):
             ) from error
         finally:
             self.close()
-        last: Finished | Stopped
-        if self.stopping and not self.reason and self.progress < 1.0:
-            last = Stopped(self.iteration, self.folder.path)
-        else:
-            last = Finished(self.iteration, self.folder.path, self.expression(self.folder.path), self._why())
-        self.emit(last)
-        return last
 
     def _why(self) -> str:
         if self.reason or self.iteration >= self.config.length.iterations:
