@@ -87,6 +87,42 @@ def test_metrics_say_how_long_the_gate_and_the_evaluation_took(tmp_path: Path) -
     assert 0 < float(second["evaluation_seconds"]) < float(second["seconds"])
 
 
+# ---- TensorBoard ----
+
+
+def test_milestones_have_histograms_and_a_picture_of_the_values(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = iterated(tmp_path / "r", 3)  # every second one is kept
+    run.close()
+    shown = EventAccumulator(str(tmp_path / "r" / "tensorboard"), {"histograms": 0})
+    shown.Reload()
+    tags = shown.Tags()["histograms"]
+    assert {"weights/stem.conv", "weights/value.values", "policy/entropy", "value/mover"} <= set(tags)
+    assert not any("norm" in tag or "bias" in tag for tag in tags)
+    for tag in tags:
+        assert [event.step for event in shown.Histograms(tag)] == [2]
+    (conv,) = shown.Histograms("weights/stem.conv")
+    assert conv.histogram_value.num == run.learner.net.stem.conv.weight.numel()
+    (entropy,) = shown.Histograms("policy/entropy")
+    assert 0 <= entropy.histogram_value.min <= entropy.histogram_value.max < 2.2  # ln 9: nine moves
+    assert entropy.histogram_value.num > 60
+    assert [event.step for event in shown.Images("policy/start")] == [1, 2, 3]
+    assert [event.step for event in shown.Images("value/start")] == [2]
+
+
+def test_classic_nets_have_histograms_of_their_weights(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    settings = {"learn": "exact", "positions": 20, "epochs": 1, "features": 4}
+    training.classic(GAME, out=tmp_path / "r", config=settings, iterations=2).go()
+    shown = EventAccumulator(str(tmp_path / "r" / "tensorboard"), {"histograms": 0})
+    shown.Reload()
+    assert [event.step for event in shown.Histograms("weights/decide")] == [1, 2]
+
+
 # ---- evaluations in other processes ----
 
 

@@ -168,9 +168,7 @@ class Run(ABC, Generic[C]):
     def _store(self, path: Path) -> str:
         """Write what has been learned so far; returns the expression of the agent that plays it."""
         self._write(path, {}, whole=False)
-        made = build(self.expression(path), self.game, seed=self.iteration)
-        path.unlink()
-        return made
+        return self.expression(path)
 
     def _facts(self) -> Row:
         """Further facts that the learner stores in a checkpoint."""
@@ -186,9 +184,19 @@ class Run(ABC, Generic[C]):
     def _saved(self) -> None:
         """Remove files that are not needed any more: the checkpoint has been written."""
 
-    def _picture(self) -> NDArray[np.float32] | None:
-        """A picture for TensorBoard."""
-        return None
+    def _pictures(self) -> Mapping[str, NDArray[np.float32]]:
+        """Pictures for TensorBoard, by name."""
+        return {}
+
+    def _spreads(self) -> Mapping[str, NDArray[np.float32]]:
+        """Numbers for TensorBoard to show as histograms, by name; asked for at milestones only."""
+        return {}
+
+    @property
+    def milestone(self) -> bool:
+        """Whether the iteration is one to evaluate or to keep."""
+        length = self.config.length
+        return any(every and self.iteration % every == 0 for every in (length.evaluate, length.keep))
 
     # ---- time ----
 
@@ -338,7 +346,7 @@ class Run(ABC, Generic[C]):
         row = {"iteration": self.iteration, "seconds": self.clock.elapsed, **row}
         with self.timed("saving"):
             self.folder.add_metrics(row)
-            self.curves.write(self.iteration, row, self._picture())
+            self.curves.write(self.iteration, row, self._pictures(), self._spreads() if self.milestone else {})
             self.save()
         self._saved()
         self._durations.append(self.clock.elapsed - began)
