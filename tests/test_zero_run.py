@@ -474,6 +474,18 @@ def test_presets_fit_every_kind_of_game() -> None:
             made.finish_in(seconds, iterations)
 
 
+def test_the_value_map_shows_the_best_cell_and_where_no_move_is() -> None:
+    state = State(make(GAME)).play("b2")
+    values = [float(move.name == "a1") for move in state.legal_moves]
+    picture = curves.value_map(state, values)
+    assert picture is not None
+    small = dict(zip(state.game.board.grid_index or (), picture[:: curves.PIXELS, :: curves.PIXELS].flat, strict=True))
+    shades = {state.game.moves[cell].name: round(float(shade), 3) for cell, shade in small.items()}
+    assert shades.pop("a1") == 1 and shades.pop("b2") == 0 and set(shades.values()) == {curves.DARKEST}
+    directions = State(make("2048")).roll(np.random.default_rng(1).integers(1 << 62, size=4, dtype=np.uint64))
+    assert curves.value_map(directions, [0.0] * len(directions.legal_moves)) is None
+
+
 def test_the_heat_map_shows_the_likeliest_cell() -> None:
     from meijin.learning.zero.raw_net import RawNet
 

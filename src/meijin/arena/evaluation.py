@@ -57,6 +57,7 @@ class EvaluationJob:
     step: Callable[[int, int], None] = lambda done, total: None  # called after each game or position
     ray: str | None = None  # address of a Ray cluster on which matches are played
     warn: Callable[[str], None] = lambda text: None  # gets what goes wrong there and is survived
+    check: Callable[[], None] = lambda: None  # called again and again in the course of a game; may raise
 
     def made(self) -> Agent:
         return enter(self.agent, self.game, self.seed)
@@ -79,7 +80,7 @@ class EvaluationJob:
         return match(
             self.game, names, games, self.seed, limits if self.limit != Limit() else Limit(),
             on_game=lambda record: self.step(next(done), games), workers=self.workers, ray=self.ray, warn=self.warn,
-            **options,
+            check=self.check, **options,
         )  # fmt: skip
 
 
@@ -123,10 +124,12 @@ def evaluate(
     step: Callable[[int, int], None] = lambda done, total: None,
     ray: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
+    check: Callable[[], None] = lambda: None,
 ) -> EvaluationResult:
     """Evaluate an agent, given as an expression or as an object. An object, such as a net in training, plays here.
 
-    `workers`, `ray` and `warn`: as in `match`; evaluators that play no matches ask the agent in this process.
+    `workers`, `ray`, `warn` and `check`: as in `match`; evaluators that play no matches ask the agent in this process.
+    `step(done, total)` is called after each game or position, and may raise, too.
     Equal arguments give equal results, wherever games are played, unless a clock decides.
     """
     game = make(game) if isinstance(game, str) else game
@@ -138,7 +141,7 @@ def evaluate(
         began = time.perf_counter()
         if not isinstance(agent, str):
             workers, ray = 0, None
-        found = by.measure(EvaluationJob(game, name, seed, limit, workers, step, ray, warn))
+        found = by.measure(EvaluationJob(game, name, seed, limit, workers, step, ray, warn, check))
     return replace(
         found,
         name=by.name,

@@ -126,6 +126,7 @@ def match(
     event: str = "",
     ray: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
+    check: Callable[[], None] = lambda: None,
 ) -> MatchResult:
     """Play `games` games between agents given by expressions; in a game for one, `games` by each agent.
 
@@ -135,6 +136,7 @@ def match(
     and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second decides.
     With `ray`, the address of a Ray cluster, games are played there, on all its cores or at most `workers` of them, and
     `warn` gets what goes wrong and is survived.
+    `check` is called before every move, with workers twice a second, and may raise to end the match; not with Ray.
     Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
     game = make(game) if isinstance(game, str) else game
@@ -168,7 +170,7 @@ def match(
             played = stack.enter_context(pool).play(tasks, ordered=True)
         else:
             here = game if workers == 0 else None
-            played = play_tasks(tasks, workers=workers or 0, rules=rules, ordered=True, game=here)
+            played = play_tasks(tasks, workers=workers or 0, rules=rules, ordered=True, game=here, check=check)
         for record in stack.enter_context(closing(played)):
             found.add(record)
             on_game(record)

@@ -28,7 +28,7 @@ import pickle
 import signal
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from multiprocessing import connection
@@ -75,21 +75,23 @@ def play_tasks(
     rules: PlayRules = PlayRules(),  # noqa: B008 - frozen
     ordered: bool = False,
     game: Game | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Generator[GameRecord, None, None]:
     """Play tasks and yield their records as they finish, or with `ordered` in the order of the tasks.
 
     Tasks are taken as needed, so there may be any number. Closing the generator ends the workers. `game`: the game of
-    all tasks; with `workers=0` it needs no name.
+    all tasks; with `workers=0` it needs no name. `check` is called before every move, with workers twice a second, and
+    may raise, which ends them too.
     """
     if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= MAX_WORKERS:
         raise BadParameter(
             f"workers = {workers!r}: must be a number of processes, at most {MAX_WORKERS}, or 0 to play in this one"
         )
     if workers == 0:
-        yield from _play_here(tasks, rules, game)
+        yield from _play_here(tasks, rules, game, check)
         return
     with WorkerPool(workers, rules) as pool:
-        yield from pool.play(tasks, ordered=ordered)
+        yield from pool.play(tasks, ordered=ordered, check=check)
 
 
 def cores() -> int:
@@ -100,8 +102,10 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def _play_here(tasks: Iterable[Task], rules: PlayRules, game: Game | None) -> Iterator[GameRecord]:
-    monitor = Monitor()
+def _play_here(
+    tasks: Iterable[Task], rules: PlayRules, game: Game | None, check: Callable[[], None]
+) -> Iterator[GameRecord]:
+    monitor = Monitor(check)
     known: dict[str, Game] = {}
     for task in tasks:
         if game is None and task.game not in known:
@@ -156,15 +160,20 @@ class WorkerPool:
                 if not worker.ready and worker.process.exitcode is not None:
                     raise worker.failed_to_start(worker.cause())
 
-    def play(self, tasks: Iterable[Task], *, ordered: bool = False) -> Generator[GameRecord, None, None]:
+    def play(
+        self, tasks: Iterable[Task], *, ordered: bool = False, check: Callable[[], None] = lambda: None
+    ) -> Generator[GameRecord, None, None]:
         """Play tasks and yield their records as they finish, or in the order of the tasks."""
-        return yielded(self._play(enumerate(tasks)), ordered)
+        return yielded(self._play(enumerate(tasks), check), ordered)
 
-    def _play(self, source: Iterator[Numbered]) -> Generator[tuple[int, GameRecord], None, None]:
+    def _play(
+        self, source: Iterator[Numbered], check: Callable[[], None]
+    ) -> Generator[tuple[int, GameRecord], None, None]:
         waiting: deque[Numbered] = deque()  # games of dead workers, to be played first
         self._deaths.clear()
         try:
             while self._feed(source, waiting):
+                check()
                 for worker in self._wait():
                     for serial, record in worker.receive():
                         self._mean += (record.seconds - self._mean) * (0.1 if self._mean else 1.0)

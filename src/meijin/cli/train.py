@@ -32,7 +32,7 @@ def train(name: str, method: str, load: Sequence[Path], as_json: bool, **options
     training.check_method(method)
     game = make(name)
     given = {key: value for key, value in options.items() if value is not None}
-    known = inspect.signature(training.METHODS["td" if method in ("sarsa", "q") else method]).parameters
+    known = {*inspect.signature(training.METHODS["td" if method in ("sarsa", "q") else method]).parameters, "profile"}
     if other := next((key for key in given if key not in known), None):
         raise BadParameter(f"--{other.replace('_', '-')} is not an option of {method}")
     with display(game, load, as_json) as shown:

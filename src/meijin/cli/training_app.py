@@ -88,6 +88,9 @@ def train(
         typer.Option("--repeat", metavar="N", min=1, help="Do N runs with different seeds, and average their curves."),
     ] = None,
     workers: Workers = 1,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Write into the run's directory where it spends its time.")
+    ] = False,
     load: Load = None,
     json: Events = False,
 ) -> None:
@@ -110,6 +113,7 @@ def train(
         "iterations": iterations,
         "ray": ray,
         "actors": actors,
+        "profile": profile or None,
     }
     if repeat is not None:
         from meijin.cli import sweep as sweeping

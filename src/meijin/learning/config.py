@@ -20,6 +20,7 @@ Count = Annotated[int, Meta(ge=1)]
 Size = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Processes = Annotated[int, Meta(ge=0, le=1024)]
 
 C = TypeVar("C", bound="RunConfig")
 
@@ -30,6 +31,7 @@ class EvaluationConfig:
 
     by: tuple[str, ...] = ()  # evaluators, such as "vs(mcts(simulations=200), games=40, goal=0.9)"
     times: Count = 1  # consecutive evaluations that must reach all goals; then the run ends
+    workers: Processes = 0  # processes that play the games, on the CPU; 0: the run's own plays them one by one
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
@@ -27,6 +28,7 @@ from meijin.learning.classic.episodes import Moves, play
 from meijin.learning.classic.nets import PolicyNet, ValueNet, build, one_thread
 from meijin.learning.config import RunConfig
 from meijin.search.solvers import unsolved
+from meijin.training.curves import weights
 from meijin.training.events import Trained
 from meijin.training.run import Cut, Row, Run
 
@@ -124,6 +126,9 @@ class ClassicRun(Run[ClassicConfig]):
         if block and config.opponent == "pool":
             latest = 1 + int(np.random.default_rng((config.seed, block, 8)).integers(latest))
         return checkpoint.load(self.folder.numbered(latest), config.net, self.game).net
+
+    def _spreads(self) -> Mapping[str, NDArray[np.float32]]:
+        return weights(self.net)
 
     # ---- files ----
 

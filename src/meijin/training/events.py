@@ -25,10 +25,13 @@ import msgspec
 class Event:
     """Base of all events."""
 
-    def to_json(self) -> str:
-        """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; nan is written as null."""
+    def to_json(self, **first: str) -> str:
+        """The event on one line: `{"event": "iteration_done", "iteration": 3, ...}`; nan is written as null.
+
+        `first`: what else it says, before the rest.
+        """
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-        return msgspec.json.encode({"event": name, **vars(self)}, enc_hook=_plain).decode()
+        return msgspec.json.encode({**first, "event": name, **vars(self)}, enc_hook=_plain).decode()
 
 
 def _plain(value: Any) -> Any:

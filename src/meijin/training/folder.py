@@ -2,6 +2,7 @@
 
     runs/NAME/config.json             every setting
               metrics.csv             one row per iteration; `tensorboard/` shows the same as curves
+              events.jsonl            what the run has told, one event per line, all sessions together
               checkpoints/latest.safetensors    what plays, and all that is needed to resume
               checkpoints/000010.safetensors    checkpoints that are kept
               games/000010.safetensors          what an iteration's games left to learn from, for some learners
@@ -12,17 +13,20 @@ costs the iteration in flight and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
 import shutil
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from meijin.core.atomic import write_file
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.learning.files import LATEST, SUFFIX, numbered
+from meijin.training.events import Event
 from meijin.training.remote import RemoteFolder, url_of
 
 LEAST_FREE = 64 * 2**20  # bytes of disk below which a run stops while it still can
@@ -39,6 +43,7 @@ class RunFolder:
         if self.remote is not None:
             self.remote.pull()
         self.config, self.metrics = self.path / "config.json", self.path / "metrics.csv"
+        self.events = self.path / "events.jsonl"
         self.checkpoints, self.games = self.path / "checkpoints", self.path / "games"
         self.latest = self.checkpoints / LATEST
         self._columns: list[str] = []  # of metrics.csv
@@ -106,6 +111,21 @@ class RunFolder:
         self._columns = list(rows[0]) if rows else []
         if self.metrics.exists():
             write_file(self.metrics, _as_csv(rows, self._columns or ["iteration"]).encode())
+
+    # ---- events.jsonl ----
+
+    def add_event(self, event: Event) -> None:
+        """Append a line. A full disk is reported where it matters."""
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with contextlib.suppress(OSError), self.events.open("a", encoding="utf-8") as file:
+            file.write(event.to_json(time=time) + "\n")
+
+    def trim_events(self) -> None:
+        """Drop a line that was being written when the run was killed; call it before `add_event`."""
+        if self.events.exists():
+            text = self.events.read_bytes()
+            if (whole := text.rfind(b"\n") + 1) < len(text):
+                write_file(self.events, text[:whole])
 
 
 def read_metrics(path: Path) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.agents.catalogue import build
-from meijin.arena.evaluators import Evaluator, Goal, evaluate, evaluator
+from meijin.arena.evaluators import EvaluationResult, Evaluator, Goal, evaluate, evaluator
 from meijin.core.agent import Agent
 from meijin.core.atomic import write_file
 from meijin.core.catalogue import make
@@ -43,6 +43,7 @@ from meijin.training.events import (
     Warned,
 )
 from meijin.training.folder import RunFolder
+from meijin.training.profiling import profiled
 
 C = TypeVar("C", bound=RunConfig)
 Row = dict[str, Any]
@@ -68,14 +69,16 @@ class Run(ABC, Generic[C]):
         handlers: Sequence[Handler] = (),
         began: float | None = None,
         now: Now = time.perf_counter,
+        profile: bool = False,
     ):
         """Check everything, then create the directory or read it. Only a run that is resumed needs no config.
 
         `began`: when the clock of this session started, in the time of `now`; by default it starts here.
+        `profile`: whether `go` writes into the directory where it spent its time.
         """
         self.clock = RunClock(began=began, now=now)
         self.folder, self.device, self.handlers = RunFolder(folder), device, list(handlers)
-        self.resumed = resume
+        self.resumed, self.profile = resume, profile
         self.config: C = self._checked(config)
         self.clock.set_limit(self.config.length.seconds)
         self.game = make(self.config.game)
@@ -94,6 +97,7 @@ class Run(ABC, Generic[C]):
         if resume:
             self._resume()
         self.folder.trim_metrics(self.iteration)
+        self.folder.trim_events()
         # Only now: a resume that is refused leaves the run's own config as it was.
         write_file(self.folder.config, self.config.to_json().encode())
         self.folder.push()  # a store that cannot be written to is noticed now, not after the first iteration
@@ -149,11 +153,22 @@ class Run(ABC, Generic[C]):
 
     def agent(self) -> Agent:
         """The agent that plays what has been learned so far."""
-        path = self.folder.checkpoints / f"evaluated{SUFFIX}"
+        with self._stored() as name:
+            return build(name, self.game, seed=self.iteration)
+
+    @contextmanager
+    def _stored(self) -> Iterator[str]:
+        """The expression of that agent, for other processes; its file is there inside the block."""
+        path = (self.folder.checkpoints / f"evaluated{SUFFIX}").absolute()
+        try:
+            yield self._store(path)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _store(self, path: Path) -> str:
+        """Write what has been learned so far; returns the expression of the agent that plays it."""
         self._write(path, {}, whole=False)
-        made = build(self.expression(path), self.game, seed=self.iteration)
-        path.unlink()
-        return made
+        return self.expression(path)
 
     def _facts(self) -> Row:
         """Further facts that the learner stores in a checkpoint."""
@@ -169,9 +184,19 @@ class Run(ABC, Generic[C]):
     def _saved(self) -> None:
         """Remove files that are not needed any more: the checkpoint has been written."""
 
-    def _picture(self) -> NDArray[np.float32] | None:
-        """A picture for TensorBoard."""
-        return None
+    def _pictures(self) -> Mapping[str, NDArray[np.float32]]:
+        """Pictures for TensorBoard, by name."""
+        return {}
+
+    def _spreads(self) -> Mapping[str, NDArray[np.float32]]:
+        """Numbers for TensorBoard to show as histograms, by name; asked for at milestones only."""
+        return {}
+
+    @property
+    def milestone(self) -> bool:
+        """Whether the iteration is one to evaluate or to keep."""
+        length = self.config.length
+        return any(every and self.iteration % every == 0 for every in (length.evaluate, length.keep))
 
     # ---- time ----
 
@@ -230,6 +255,11 @@ class Run(ABC, Generic[C]):
     # ---- the loop ----
 
     def emit(self, event: Event) -> None:
+        """Note an event and tell the handlers."""
+        if not isinstance(event, Progress):
+            self.folder.add_event(event)
+        if isinstance(event, Finished | Stopped):
+            self.folder.push()  # what was noted and written since the last checkpoint
         for handler in self.handlers:
             handler(event)
 
@@ -246,6 +276,18 @@ class Run(ABC, Generic[C]):
         started = (self.config.METHOD, str(self.game), self.folder.path, self.iteration, iterations)
         store = None if self.folder.remote is None else self.folder.remote.url
         self.emit(RunStarted(*started, length.seconds or None, store))
+        with profiled(self.folder.path) if self.profile else nullcontext():
+            self._loop()
+        last: Finished | Stopped
+        if self.stopping and not self.reason and self.progress < 1.0:
+            last = Stopped(self.iteration, self.folder.path)
+        else:
+            last = Finished(self.iteration, self.folder.path, self.expression(self.folder.path), self._why())
+        self.emit(last)
+        return last
+
+    def _loop(self) -> None:
+        """All iterations that are left, as far as there is time."""
         try:
             while self.going() and self.progress < 1.0 and not self.reason and self.iterate() is not None:
                 pass
@@ -261,13 +303,6 @@ class Run(ABC, Generic[C]):
             ) from error
         finally:
             self.close()
-        last: Finished | Stopped
-        if self.stopping and not self.reason and self.progress < 1.0:
-            last = Stopped(self.iteration, self.folder.path)
-        else:
-            last = Finished(self.iteration, self.folder.path, self.expression(self.folder.path), self._why())
-        self.emit(last)
-        return last
 
     def _why(self) -> str:
         if self.reason or self.iteration >= self.config.length.iterations:
@@ -311,7 +346,7 @@ class Run(ABC, Generic[C]):
         row = {"iteration": self.iteration, "seconds": self.clock.elapsed, **row}
         with self.timed("saving"):
             self.folder.add_metrics(row)
-            self.curves.write(self.iteration, row, self._picture())
+            self.curves.write(self.iteration, row, self._pictures(), self._spreads() if self.milestone else {})
             self.save()
         self._saved()
         self._durations.append(self.clock.elapsed - began)
@@ -331,25 +366,35 @@ class Run(ABC, Generic[C]):
             if not self.stopping:
                 self.emit(Warned(f"no time is left to evaluate iteration {self.iteration}"))
             return row
-        found = []
+        found: list[EvaluationResult] = []
+        workers = self.config.evaluation.workers
         try:
             with self.timed("evaluation"):
                 row |= self._measure()
-                agent = self.agent()
-                for each in self.evaluators:
-                    result = evaluate(self.game, agent, each, seed=self.iteration, step=self._step(each.name))
-                    self.emit(
-                        Evaluated(each.name, result.value, result.interval, result.games, result.goal, result.reached)
-                    )
-                    row[column(each.name)] = result.value
-                    found.append(result)
+                with self._stored() if workers else nullcontext(self.agent()) as agent:
+                    for each in self.evaluators:
+                        result = evaluate(
+                            self.game, agent, each, seed=self.iteration, workers=workers,
+                            step=self._step(each.name), check=self._check,
+                        )  # fmt: skip
+                        value, interval = result.value, result.interval
+                        self.emit(Evaluated(each.name, value, interval, result.games, result.goal, result.reached))
+                        row[column(each.name)] = value
+                        found.append(result)
         except Cut:
             if not self.stopping:
                 self.emit(Warned(f"the time is up: the evaluation of iteration {self.iteration} is not complete"))
             return row
+        if row:
+            row["evaluation_seconds"] = self._costs["evaluation"]
         if self.goal.update(*found):
             self.reason = "all goals are reached"
         return row | ({"goal_streak": self.goal.streak} if any(each.goal is not None for each in found) else {})
+
+    def _check(self) -> None:
+        """End a measurement in the course of a game when there is no more time."""
+        if not self.going(self._costs["saving"]):
+            raise Cut
 
     def _step(self, phase: str) -> Any:
         """A function to call between two parts of a measurement, which it ends when there is no more time."""

@@ -9,16 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from meijin.agents.zero import OfNet
 from meijin.cluster.connection import Cluster
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
-from meijin.core.rng import stream
-from meijin.core.state import State
 from meijin.core.statistics import elo
 from meijin.learning import files
 from meijin.learning.config import RunConfig
@@ -29,10 +25,9 @@ from meijin.learning.zero.inference import INT8, make_current
 from meijin.learning.zero.learner import Learner
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, imitated
-from meijin.learning.zero.raw_net import RawNet
 from meijin.learning.zero.replay import deduplicate
 from meijin.search.forest.scale import by_chance, unscalable
-from meijin.training.curves import heat_map
+from meijin.training import net_views
 from meijin.training.events import Gated, Progress, Trained, WarmStarted, Warned
 from meijin.training.net_matches import NetMatches
 from meijin.training.replicas import Replicas
@@ -177,6 +172,11 @@ class ZeroRun(Run[ZeroConfig]):
     def agent(self) -> OfNet:
         search = self.config.search
         return OfNet(self.playing, self.config.evaluation.simulations, c=search.c, fpu=search.fpu, device=self.device)
+
+    def _store(self, path: Path) -> str:
+        checkpoint.save(path, self.playing)
+        search, simulations = self.config.search, self.config.evaluation.simulations
+        return f'zero("{path}", simulations={simulations}, c={search.c}, fpu={search.fpu})'
 
     def expression(self, path: Path) -> str:
         return f'zero("{path}")'
@@ -336,7 +336,8 @@ class ZeroRun(Run[ZeroConfig]):
         self.emit(Gated(share, games, passed))
         if passed:
             self.playing.load_state_dict(new.state_dict())
-        return {"gate": share, "gate_games": games, "gate_passed": int(passed)}
+        seconds = self._costs["gate"]
+        return {"gate": share, "gate_games": games, "gate_passed": int(passed), "gate_seconds": seconds}
 
     def _measure(self) -> Row:
         """Elo against the net of the last evaluation."""
@@ -395,9 +396,11 @@ class ZeroRun(Run[ZeroConfig]):
         for path in (*self._surplus, *rivals):
             path.unlink(missing_ok=True)
 
-    def _picture(self) -> NDArray[np.float32] | None:
-        state = State(self.game).roll(stream(1))
-        return None if state.is_over else heat_map(state, RawNet(self.learner.averaged).priors(state))
+    def _pictures(self) -> net_views.Arrays:
+        return net_views.pictures(self.learner.averaged, self.device, values=self.milestone)
+
+    def _spreads(self) -> net_views.Arrays:
+        return net_views.numbers(self.learner, self.window.buffers[0])
 
 
 def check_device(name: str) -> None:

@@ -50,6 +50,16 @@ class Lesson:
     def forward(self) -> Callable[[Tensor], Outputs]:
         return torch.compile(self.net.outputs) if self.compiled else self.net.outputs
 
+    def log_probs(self, logits: Tensor, moves: Tensor) -> Tensor:
+        """Of the moves that positions list, -1 standing for none: [position, listed move], 0 where there is none."""
+        listed = moves >= 0
+        chosen = logits.gather(1, moves.clamp(min=0)).masked_fill(~listed, -math.inf)
+        if self.lists_all:
+            found = F.log_softmax(chosen, 1)
+        else:
+            found = chosen - logits.logsumexp(1, keepdim=True)
+        return found.masked_fill(~listed, 0.0)
+
 
 class Learner:
     """Trains a net. `averaged` is the net to play with: the running mean of the weights, or the net itself.
@@ -118,13 +128,7 @@ class Learner:
             # what is not learned comes in batches of any size, for which nothing should be compiled
             found = lesson.forward(planes) if learning else lesson.net.outputs(planes)
         logits, values = found.logits.float(), found.values.float()
-        listed = moves >= 0
-        chosen = logits.gather(1, moves.clamp(min=0)).masked_fill(~listed, -math.inf)
-        if lesson.lists_all:
-            log_probs = F.log_softmax(chosen, 1)
-        else:
-            log_probs = chosen - logits.logsumexp(1, keepdim=True)
-        log_probs = log_probs.masked_fill(~listed, 0.0)
+        log_probs = lesson.log_probs(logits, moves)
         probs = probs / probs.sum(1, keepdim=True).clamp(min=1e-6)
         policy = -(probs * log_probs).sum(1)
         target = self.target(batch)
@@ -140,8 +144,15 @@ class Learner:
             parts |= _owned(found, owners, batch.facts[:, :1])
         with torch.no_grad():
             parts["target_entropy"] = -(probs * probs.clamp(min=1e-9).log()).sum(1).mean()
-            parts["policy_entropy"] = -(log_probs.exp() * log_probs * listed).sum(1).mean()
+            parts["policy_entropy"] = _entropy(log_probs).mean()
         return parts
+
+    @torch.no_grad()
+    def opinions(self, positions: Positions) -> tuple[Tensor, Tensor]:
+        """What `averaged` says of positions of the game itself: its policy's entropy, and the mover's value."""
+        lesson = self.lessons[0]
+        logits, values = self.averaged.eval()(lesson.unpack(positions.bits, positions.numbers))
+        return _entropy(lesson.log_probs(logits.float(), positions.moves.long())), values[:, 0].float()
 
     def target(self, batch: Positions) -> Tensor:
         """What the values should be, by seat."""
@@ -312,6 +323,11 @@ class Learner:
                     else value.to(self.device if on_gpu else "cpu")
                     for name, value in kept.items()
                 }
+
+
+def _entropy(log_probs: Tensor) -> Tensor:
+    """Of each row; a 0 that stands for no move adds nothing."""
+    return -(log_probs.exp() * log_probs).sum(1)
 
 
 def _owned(found: Outputs, owners: Tensor, mover: Tensor) -> dict[str, Tensor]:

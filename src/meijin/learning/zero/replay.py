@@ -54,6 +54,11 @@ class ReplayBuffer:
         at = torch.arange(self.added - count, self.added, device=self.device) % self.capacity
         return self._data[at]
 
+    def sample(self, count: int) -> Positions:
+        """`count` positions, evenly spread over those there are, or all."""
+        count = min(count, len(self))
+        return self._data[torch.arange(count, device=self.device) * len(self) // max(1, count)]
+
 
 def deduplicate(positions: Positions) -> Positions:
     """One row per position, its policies, values and outcomes averaged over all equal ones.

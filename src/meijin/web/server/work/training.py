@@ -32,7 +32,8 @@ LIKELIEST = 20  # moves that an opinion tells of
 WORD = re.compile(r"[A-Za-z0-9_]{0,30}")  # texts that settings may have
 CELLS = re.compile(r"[\w .:-]{0,200}")  # the same for tuples of cells
 TABLES = ("td", "sarsa", "q")  # methods that need no PyTorch
-CLOSED = ("game", "method", "warm.records", "init", "evaluation.by")  # settings that pages may not change so
+#: Settings that pages may not change so.
+CLOSED = ("game", "method", "warm.records", "init", "evaluation.by", "evaluation.workers")
 
 
 class Training:
