@@ -190,6 +190,17 @@ def test_replay_of_one_position_with_an_opinion(db: Path, tmp_path: Path) -> Non
     assert found["agents"] == ["mcts(simulations=9)", "random"]
 
 
+def test_a_move_drawn_by_chance_is_marked_in_the_record(tmp_path: Path) -> None:
+    db = tmp_path / "games.db"
+    agents = "champion(level=1, seed=1)", "champion(seed=1)"
+    good("match", "tic_tac_toe", *agents, "--games", 2, "--workers", 0, "--notes", "analyses", "--db", db)
+    with Store(db) as store:
+        record = next(store.games())
+    said = [note.analysis.get("random") if note.analysis else None for note in record.notes]
+    assert True in said[0::2] and True not in said[1::2]  # by the weaker one
+    assert good("replay", db, "--game", 1).count("a random move") == said.count(True)
+
+
 def test_replay_by_commands(db: Path) -> None:
     shown = good("replay", db, "--step", input="next\n\nback\nend\nn\nstart\ngoto 4\n7\ngoto 99\nhlep\nhelp\nq\nnext\n")
     plies = [line.split()[1] for line in shown.splitlines() if line.strip().startswith("ply ")]

@@ -169,6 +169,7 @@ class Analysis(Out):
     seconds: float | None
     note: str
     advice: str
+    random: bool = Field(description="Whether its move was drawn by chance and is not the one it thinks best.")
     final: bool
     planes: list[list[float]] | None = Field(
         None, description="[plane][cell]: what its net sees, from the mover's view."
@@ -317,6 +318,7 @@ class TableOut(Out):
     thinking: int | None = Field(description="The seat whose agent thinks.")
     values: list[list[Score] | None] = Field(description="[ply]: what the agent that moved expected, by seat.")
     seconds: list[float | None] = Field(description="[ply]: how long the mover thought.")
+    random: list[int] = Field(description="The plies that an agent drew by chance, not those it thought best.")
     created: float
     updated: float
     notes: int = Field(0, description="Grows when the notes change.")
