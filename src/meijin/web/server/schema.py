@@ -67,7 +67,8 @@ class Features(Out):
     records: list[str] = Field(description="Formats of game records.", examples=[["jsonl", "sgf"]])
     pictures: list[str] = Field(description="Formats of pictures.", examples=[["svg", "png", "gif"]])
     arena: bool
-    training: bool
+    training: bool = Field(description="Whether training runs are shown.")
+    train: bool = Field(description="Whether they can be started, stopped and resumed.")
     nets: bool = Field(description="Whether nets can be trained; tables always can.")
     designer: bool = Field(description="Whether files of rules are watched.")
     modules: bool = Field(description="Whether games can be compiled for the page's own engine.")

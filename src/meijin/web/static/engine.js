@@ -214,7 +214,8 @@
  * @property {boolean} links  tables can be shared with other people
  * @property {string[]} records  formats of game records
  * @property {boolean} [arena]
- * @property {boolean} [training]
+ * @property {boolean} [training]  training runs are shown
+ * @property {boolean} [train]  they can be started, stopped and resumed
  * @property {boolean} [nets]  nets can be trained, not only tables
  * @property {boolean} [designer]
  * @property {boolean} [modules]  games come as WebAssembly too, for the page's own engine
