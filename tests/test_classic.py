@@ -365,8 +365,13 @@ def test_policy_is_sampled_and_value_explores(runs: dict[str, Path]) -> None:
     sampled = build(f"policy({str(runs['policy'])!r}, temperature=3.0)", game, seed=1)
     assert len({sampled.act(state) for _ in range(60)}) > 1
     value = build(f"value({str(runs['value'])!r}, epsilon=0.5)", game, seed=1)
-    explored = sum(bool(value.analyse(state).note) for _ in range(400))
-    assert abs(explored - 200) < 4 * 10  # 4 sigma
+    best = build(f"value({str(runs['value'])!r}, epsilon=0)", game).analyse(state)
+    found = [value.analyse(state) for _ in range(400)]
+    assert all(each.random == (each.best != best.best) for each in found) and not best.random
+    assert abs(sum(each.random for each in found) - 175) < 4 * 10  # 4 sigma: half of the moves, and 1 of 8 is the best
+    likeliest = build(f"policy({str(runs['policy'])!r}, sample=False)", game).analyse(state)
+    drawn = [sampled.analyse(state) for _ in range(60)]
+    assert all(each.random == (each.best != likeliest.best) for each in drawn) and not likeliest.random
     first = [build(f"policy({str(runs['policy'])!r})", game, seed=7).act(state) for _ in range(2)]
     assert first[0] == first[1]
 

@@ -58,7 +58,7 @@ def random_records(format: str, count: int) -> list[GameRecord]:
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(2000, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("format", formats.FORMATS)
+@pytest.mark.parametrize("format", formats.READABLE)
 def test_round_trip(format: str, count: int, tmp_path: Path) -> None:
     records = random_records(format, count)
     path = tmp_path / f"games.{format}"
@@ -77,7 +77,7 @@ def test_through_the_store_and_back(tmp_path: Path) -> None:
     assert list(other.games()) == list(store.games()) == records
 
 
-@pytest.mark.parametrize("format", formats.FORMATS)
+@pytest.mark.parametrize("format", formats.READABLE)
 def test_no_moves_and_numbers_json_does_not_have(format: str, tmp_path: Path) -> None:
     task = Task("othello(size=4)" if format == "ggf" else "minishogi", ("a", "b"))
     records = [
@@ -441,7 +441,7 @@ def hostile() -> Iterator[tuple[str, str]]:
     yield "ggf", "(;GM[Othello]BO[4 -----O*--*O----- *]MJ[%FF];)"
     yield "ggf", "(;GM[Othello]BO[4 -----OO--*O----- *];)"
     yield "ggf", "(;GM[Chess]BO[8 x x];)"
-    for format in formats.FORMATS:
+    for format in formats.READABLE:
         yield format, "\0" * 1000
 
 
@@ -473,7 +473,7 @@ def test_records_of_a_database_are_replayed_before_they_are_used(change: dict[st
         list(formats.verified([good, replace(good, **change)]))
 
 
-@pytest.mark.parametrize("format", formats.FORMATS)
+@pytest.mark.parametrize("format", formats.READABLE)
 @pytest.mark.parametrize("cuts", [100, pytest.param(250, marks=pytest.mark.soak)])
 def test_files_cut_anywhere_and_random_bytes(format: str, cuts: int, tmp_path: Path, guarded: Store) -> None:
     """A cut file gives an error with its line, or the whole games before the cut; garbage never anything else."""
@@ -515,7 +515,7 @@ def test_files_cut_anywhere_and_random_bytes(format: str, cuts: int, tmp_path: P
 def test_too_large_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("meijin.arena.formats.common.MAX_BYTES", 1000)
     monkeypatch.setattr("meijin.arena.formats.jsonl.MAX_LINE", 1000)
-    for format in formats.FORMATS:
+    for format in formats.READABLE:
         path = tmp_path / f"large.{format}"
         path.write_text("x" * 1001)
         with pytest.raises(FormatError, match="larger than 0 MiB"):

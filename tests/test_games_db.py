@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,30 @@ def test_out_and_in_again(db: Path, format: str, tmp_path: Path) -> None:
     assert list(formats.read(tmp_path / f"one.{format}")) == [drawn()]
 
 
+def test_a_table_of_moves_for_spreadsheets(tmp_path: Path) -> None:
+    """One row per move, whatever quotes and commas a name has; values and scores are the mover's."""
+    path, db = tmp_path / "moves.csv", tmp_path / "games.db"
+    game = drawn()
+    task = replace(game.task, event='the "old", cup', opening=())
+    with Store(db) as store:
+        store.add(
+            [replace(game, task=task, moves=game.moves[:3], notes=game.notes[:3], scores=(2.0, -1.0), ending="cap")]
+        )
+        store.add([RandomGames("2048(size=2)").record(0, event="luck", full=True)])
+    assert good_json("games-db", "export", db, path) == {"file": str(path), "games": 2}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    mine = [row for row in rows if row["event"] == 'the "old", cup']
+    assert [row["move"] for row in mine] == ["b2", "a1", "b1"]
+    assert mine[1] == {
+        "event": 'the "old", cup', "number": "0", "game": "tic_tac_toe", "ply": "2", "seat": "1", "agent": "random",
+        "move": "a1", "value": "-0.1", "seconds": "1.5", "score": "-1.0",
+    }  # fmt: skip
+    chance = [row for row in rows if row["event"] == "luck" and not row["seat"]]
+    assert chance and all(row["agent"] == row["value"] == row["score"] == "" and row["move"] for row in chance)
+    assert "for that, export them as .jsonl" in bad("games-db", "import", tmp_path / "other.db", path)
+
+
 def test_import_of_many_files_is_all_or_nothing(tmp_path: Path) -> None:
     fine, wrong = tmp_path / "fine.sgf", tmp_path / "wrong.sgf"
     fine.write_text("(;GM[2]PB[x]PW[y];B[d3];W[c3])")
@@ -162,6 +188,17 @@ def test_replay_of_one_position_with_an_opinion(db: Path, tmp_path: Path) -> Non
     assert found["positions"][3]["value"] == [0.2, -0.2] and found["positions"][3]["seconds"] == 2.5
     assert "opinion" in found["positions"][0] and "opinion" not in found["positions"][9]
     assert found["agents"] == ["mcts(simulations=9)", "random"]
+
+
+def test_a_move_drawn_by_chance_is_marked_in_the_record(tmp_path: Path) -> None:
+    db = tmp_path / "games.db"
+    agents = "champion(level=1, seed=1)", "champion(seed=1)"
+    good("match", "tic_tac_toe", *agents, "--games", 2, "--workers", 0, "--notes", "analyses", "--db", db)
+    with Store(db) as store:
+        record = next(store.games())
+    said = [note.analysis.get("random") if note.analysis else None for note in record.notes]
+    assert True in said[0::2] and True not in said[1::2]  # by the weaker one
+    assert good("replay", db, "--game", 1).count("a random move") == said.count(True)
 
 
 def test_replay_by_commands(db: Path) -> None:

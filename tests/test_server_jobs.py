@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from meijin.web.server import schema_jobs
+from meijin.web.server import schema, schema_jobs
 from meijin.web.server.settings import Limits
 from serving import Server, Talk, serving
 
@@ -153,6 +153,35 @@ def test_what_a_page_asks_of_training_names_no_files(trained: Path) -> None:
         assert not (trained / "runs" / "new").exists()
         for name in ("..", "%2e%2e", "ttt%2f..", "nothing", "ttt%00"):
             assert server.http.get(f"/api/runs/{name}").status_code in (404, 405, 422)
+
+
+def test_nobody_trains_on_a_server_that_only_shows_runs(tmp_path: Path) -> None:
+    """Not even a run that was going on when the server was started anew; one that trains goes on with it."""
+    pytest.importorskip("safetensors")
+    small = {"games": 50, "length.evaluate": 0}
+    with serving(tmp_path) as server, server.socket() as talk:
+        assert server.get("features")["train"]
+        server.post("runs", name="mine", game="tic_tac_toe", method="td", iterations=10**6, changes=small)
+        talk.say("follow", what="train", name="mine")
+        event(talk, event="iteration_done")
+    with serving(tmp_path, training=False) as server:
+        features = server.get("features")
+        schema.Features.model_validate(features)
+        assert features["training"] and not features["train"]  # pages show runs, and no buttons
+        shown = server.get("runs/mine")
+        assert shown["job"]["state"] == "stopped" and shown["iteration"] >= 1
+        assert [run["name"] for run in server.get("runs")] == ["mine"]
+        for path, body in (
+            ("runs", {"name": "new", "game": "tic_tac_toe", "method": "td"}),
+            ("runs/mine/resume", {"iterations": 10**6}),
+            ("runs/mine/stop", {}),
+        ):
+            assert server.refusal(path, **body) == "refused"
+        assert "--no-training" in server.http.post("/api/runs/mine/stop").json()["message"]
+        assert server.get("runs/mine")["job"]["state"] == "stopped" and not (tmp_path / "runs" / "new").exists()
+    with serving(tmp_path) as server:
+        assert server.get("runs/mine")["job"]["state"] == "running"
+        server.post("runs/mine/stop")
 
 
 def test_tables_are_trained_watched_and_played_over_the_web(tmp_path: Path) -> None:

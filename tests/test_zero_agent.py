@@ -386,8 +386,14 @@ def test_a_weaker_champion_decides_by_itself_how_long_to_think() -> None:
     agent.seed(7)
     assert first == [agent.act(State(game)) for _ in range(5)]
     agent.seed(7)  # those who play by an analysis play the same
-    found = [agent.chosen(State(game), agent.analyse(State(game))) for _ in range(5)]
-    assert first == [each.best for each in found] and all(len(each.moves) == 7 for each in found)
+    found = [agent.analyse(State(game)) for _ in range(5)]
+    assert not any(each.random for each in found)
+    agent.seed(7)
+    made = [agent.chosen(State(game), agent.analyse(State(game))) for _ in range(5)]
+    assert first == [each.best for each in made] and all(len(each.moves) == 7 for each in made)
+    assert [each.random for each in made] == [
+        each.best != before.best for each, before in zip(made, found, strict=True)
+    ]
 
 
 def test_levels_rise_from_chance_to_full_strength() -> None:

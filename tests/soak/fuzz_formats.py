@@ -119,9 +119,9 @@ class Mutator:
 
 
 def valid_files() -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = {name: [] for name in formats.FORMATS}
+    found: dict[str, list[bytes]] = {name: [] for name in formats.READABLE}
     with tempfile.TemporaryDirectory() as folder:
-        for name in formats.FORMATS:
+        for name in formats.READABLE:
             kinds = ONLY.get(name, GAMES)
             for kind in kinds:
                 games = RandomGames(kind, seed=4)

@@ -116,6 +116,24 @@ def test_the_tuples_of_a_run_are_drawn_and_change_as_it_learns(server: Server, v
     expect(drawn).to_have_count(12)
 
 
+def test_no_button_trains_where_nobody_may(server: Server, visit: Visit) -> None:
+    """A server that was started with --no-training says so with its features."""
+    pytest.importorskip("safetensors")
+    changes = {"games": 50, "length.evaluate": 0}
+    with server.socket() as talk:
+        server.post("runs", name="shown", method="td", game="tic_tac_toe", iterations=1, changes=changes)
+        talk.say("follow", what="train", name="shown")
+        talk.until(lambda m: m.get("event", {}).get("state") == "finished")
+    visitor = visit(own=True)
+    visitor.page.route("**/api/features", lambda route: route.fulfill(json=server.get("features") | {"train": False}))
+    visitor.go("#/training")
+    visitor.page.get_by_role("link", name="shown").wait_for()
+    expect(visitor.page.get_by_role("button", name="New run")).to_have_count(0)
+    visitor.go("#/training/shown")
+    visitor.see("button:has-text('Play against it')")
+    expect(visitor.page.locator("button:has-text('Train 10 more minutes'), button:has-text('Stop')")).to_have_count(0)
+
+
 def test_a_file_is_followed_as_it_is_saved(server: Server, visit: Visit) -> None:
     file = Path(server.settings.load[0])
     rules = file.read_text(encoding="utf-8")

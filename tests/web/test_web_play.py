@@ -135,6 +135,14 @@ def test_agent_against_agent(server: Server, visit: Visit) -> None:
     assert visitor.page.locator(".graph, .moves .move").count() >= 5
 
 
+def test_a_move_drawn_by_chance_is_marked(server: Server, visit: Visit) -> None:
+    beginner = {"kind": "agent", "agent": "champion(level=1)"}
+    visitor = visit()
+    visitor.at_table(table(server, seats=[beginner, beginner], seed=1))
+    assert visitor.read(".status.over .result")
+    expect(visitor.page.locator(".moves .move[title^='A random move']").first).to_contain_text("~")
+
+
 def test_take_over_a_seat(server: Server, visit: Visit) -> None:
     visitor = visit()
     visitor.at_table(table(server, seats=[RANDOM, RANDOM], running=False))

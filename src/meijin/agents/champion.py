@@ -118,7 +118,7 @@ class Champion(Solving, ZeroSearch):
                 visits, priors = (np.array([getattr(info, name) for info in moves]) for name in ("visits", "prior"))
                 shares = chances(visits, priors, scale[1])
                 pick = int(choose(self._rng, shares, len(shares)))
-        return replace(analysis, moves=(moves[pick], *moves[:pick], *moves[pick + 1 :]))
+        return replace(analysis, moves=(moves[pick], *moves[:pick], *moves[pick + 1 :]), random=pick > 0)
 
     def unfit(self, game: Game) -> str | None:
         if files.champion(game) is not None or self._alone(game):

@@ -87,9 +87,10 @@ class Policy(Agent):
         priors = list(self.net.priors(state))
         infos = [MoveInfo(move, prior=p, pv=(move,)) for move, p in zip(state.legal_moves, priors, strict=True)]
         order = sorted(range(len(infos)), key=lambda i: -priors[i])
-        if self.sample:
-            order = _first(order, self._draw(np.array(priors)))
-        yield Analysis(state.turn, tuple(infos[i] for i in order), nodes=1, seconds=time.perf_counter() - began)
+        drawn = self._draw(np.array(priors)) if self.sample else order[0]
+        found = tuple(infos[i] for i in _first(order, drawn))
+        seconds = time.perf_counter() - began
+        yield Analysis(state.turn, found, nodes=1, seconds=seconds, random=priors[drawn] < max(priors))
 
     def _draw(self, priors: Any) -> int:
         weights = (priors / priors.max()) ** (1 / self.temperature)
@@ -125,19 +126,18 @@ class Value(Agent):
         values = self.net.move_values(state)
         infos = [MoveInfo(move, value=v, pv=(move,)) for move, v in zip(state.legal_moves, values, strict=True)]
         order = sorted(range(len(infos)), key=lambda i: -values[i][state.turn])
-        note = ""
+        best = chosen = order[0]
         with np.errstate(over="ignore"):
             if self.epsilon and uniform(self._rng) < self.epsilon:
-                order = _first(order, int(below(self._rng, len(order))))
-                note = "a random move, to explore"
+                chosen = int(below(self._rng, len(order)))
         yield Analysis(
             state.turn,
-            tuple(infos[i] for i in order),
+            tuple(infos[i] for i in _first(order, chosen)),
             self.net.position(state),
             nodes=1,
             depth=1,
             seconds=time.perf_counter() - began,
-            note=note,
+            random=chosen != best,
         )
 
 

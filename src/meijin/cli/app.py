@@ -128,11 +128,14 @@ def serve(
         Path | None, typer.Option("--data", metavar="DIR", help="Where games are kept; by default your data folder.")
     ] = None,
     runs: Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where training runs are.")] = Path("runs"),
+    no_training: Annotated[
+        bool, typer.Option("--no-training", help="Nobody can start, stop or resume training; runs are shown.")
+    ] = False,
 ) -> None:
     """Open the web app: play, look inside agents, run tournaments and training."""
     from meijin.cli import serve as command
 
-    command.serve(host, port, open_, load or [], token, name or [], agent or [], data, runs)
+    command.serve(host, port, open_, load or [], token, name or [], agent or [], data, runs, not no_training)
 
 
 @app.command(rich_help_panel=PLAY)

@@ -149,6 +149,7 @@ def _as_json(state: State, agent: str, analysis: Analysis) -> dict[str, Any]:
         "depth": analysis.depth,
         "seconds": analysis.seconds,
         "note": analysis.note,
+        "random": analysis.random,
         "moves": [move(info) for info in analysis.moves],
     }
 
@@ -279,4 +280,6 @@ def figures(analysis: Analysis) -> str:
     parts.append(f"{analysis.seconds:.2f} s")
     if analysis.note:
         parts.append(analysis.note)
+    if analysis.random:
+        parts.append("its move is a random one")
     return ", ".join(parts)

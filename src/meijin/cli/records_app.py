@@ -17,7 +17,9 @@ Database = Annotated[Path, typer.Argument(metavar="DB", help="The database of ga
 FileFormat = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="F", help="jsonl, sgf, pgn, ggf, usi, kif or csa; by default from the file's name."
+        "--format",
+        metavar="F",
+        help="jsonl, sgf, pgn, ggf, usi, kif or csa; csv to export only; by default from the file's name.",
     ),
 ]
 

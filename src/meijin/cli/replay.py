@@ -146,6 +146,8 @@ class Replay:
                 line.append(f"   value {' '.join(words.value(self.game, v) for v in shown)}", "cyan")
             if note.seconds is not None:
                 line.append(f"   {note.seconds:.2f} s", "dim")
+            if note.analysis and note.analysis.get("random"):
+                line.append("   a random move", "yellow")
         if not words.win_or_loss(self.game):
             line.append_text(Text.assemble("   ", words.scores(self.state)))
         return line

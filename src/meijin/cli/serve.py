@@ -30,6 +30,7 @@ def serve(
     agents: Sequence[str],
     data: Path | None,
     runs: Path,
+    training: bool,
 ) -> None:
     import uvicorn
 
@@ -49,7 +50,7 @@ def serve(
     port = listening.getsockname()[1]
     settings = Settings(
         host=host, port=port, token=token, hosts=tuple(names), load=tuple(path.resolve() for path in load),
-        agents=tuple(agents), runs=runs.resolve(), **given,
+        agents=tuple(agents), runs=runs.resolve(), training=training, **given,
     )  # fmt: skip
     app = create_app(settings)
     shown = f"[{host}]" if ":" in host else "localhost" if is_loopback(host) else host

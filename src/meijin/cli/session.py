@@ -339,11 +339,8 @@ class Session:
             formats.write([self.begun.after(self.state, self.resigned).record(self.state)], path)
         except OSError as error:
             raise MeijinError(f"cannot write '{path}': {error.strerror}") from None
-        say(
-            Text.assemble(
-                "wrote ", (str(path), "bold"), ("; to look at it: ", "dim"), (f"meijin replay {path}", "cyan")
-            )
-        )
+        look = [("; to look at it: ", "dim"), (f"meijin replay {path}", "cyan")] if formats.format_of(path).read else []
+        say(Text.assemble("wrote ", (str(path), "bold"), *look))
         return Then.ASK
 
     def accept(self, rest: str) -> Then:

@@ -117,6 +117,7 @@ class Analysis:
     seconds: float = 0.0
     note: str = ""  # a remark for people: "memory full", ...
     advice: str = ""  # "resign" or "draw" (offer one), where the agent is sure; else ""
+    random: bool = False  # the first move was drawn by chance and is not the one the agent thinks best
 
     @property
     def best(self) -> Move:
@@ -353,7 +354,7 @@ class Agent(ABC):
     def chosen(self, state: State, analysis: Analysis) -> Analysis:
         """An analysis by this agent with the move to make first: for `act`, and for those who show the analysis too.
 
-        Override it if the best move is not always the one to make.
+        Override it if the best move is not always the one to make; `random` marks an analysis where it is not.
         """
         return analysis
 

@@ -147,6 +147,7 @@ class TdRun(Run[TdConfig]):
 
     def _rule(self, progress: float, learns: bool = True) -> Rule:
         config, net = self.config, self.network
+        group = net.symmetries if isinstance(net, Network) else 1
         return Rule(
             kind=KINDS[config.learn],
             learns=int(learns),
@@ -155,6 +156,7 @@ class TdRun(Run[TdConfig]):
             alpha=config.alpha_at(progress) / net.scale,
             beta=float(config.beta),
             trace=float(config.trace),
+            replaces=group if config.trace_kind == "replacing" else 0,
             gamma=float(config.gamma),
             epsilon=float(config.epsilon_at(progress)),
             final=int(config.final),

@@ -1,4 +1,4 @@
-"""Files of games: JSON lines, SGF, PGN-like, GGF for Othello, and USI, KIF and CSA for minishogi.
+"""Files of games: JSON lines, SGF, PGN-like, GGF for Othello, and USI, KIF and CSA for minishogi. Tables of moves: CSV.
 
     for record in read("games.sgf"): ...
     write(store.games(event="cup"), "cup.jsonl")
@@ -17,25 +17,38 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from meijin.arena.formats import csa, ggf, jsonl, kif, pgn, sgf, usi
+from meijin.arena.formats import csa, csv, ggf, jsonl, kif, pgn, sgf, usi
 from meijin.arena.formats.common import FormatError, RecordFile, Steppers
 from meijin.arena.record import GameRecord
 from meijin.core.errors import BadParameter, MeijinError, suggest
 
-__all__ = ["FORMATS", "FormatError", "format_of", "no_file", "read", "under", "verified", "write", "write_to"]
+__all__ = [
+    "FORMATS",
+    "READABLE",
+    "FormatError",
+    "format_of",
+    "no_file",
+    "read",
+    "under",
+    "verified",
+    "write",
+    "write_to",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    read: Callable[[RecordFile], Iterator[GameRecord]]
+    read: Callable[[RecordFile], Iterator[GameRecord]] | None  # None: it is only written
     write: Callable[[Iterable[GameRecord], TextIO], int]
     suffixes: tuple[str, ...]
 
 
 FORMATS = {
     module.__name__.rpartition(".")[2]: Format(module.read, module.write, module.SUFFIXES)
-    for module in (jsonl, sgf, pgn, ggf, usi, kif, csa)
+    for module in (jsonl, sgf, pgn, ggf, usi, kif, csa, csv)
 }
+#: Names of the formats that can be read.
+READABLE = tuple(name for name, found in FORMATS.items() if found.read)
 
 
 def format_of(path: Path, name: str | None = None) -> Format:
@@ -64,7 +77,10 @@ def read(path: str | Path, format: str | None = None) -> Iterator[GameRecord]:
             raise MeijinError(no_file(path))
     except OSError as error:  # a name that the system does not accept
         raise MeijinError(f"'{path}': {error.strerror}") from None
-    return _with_file_name(format_of(path, format).read(RecordFile(path)), path)
+    chosen = format_of(path, format)
+    if chosen.read is None:
+        raise MeijinError(f"'{path}': a table of moves is not read back as games; for that, export them as .jsonl")
+    return _with_file_name(chosen.read(RecordFile(path)), path)
 
 
 def _with_file_name(records: Iterator[GameRecord], path: Path) -> Iterator[GameRecord]:

@@ -62,6 +62,9 @@ class TdConfig(RunConfig):
     coherence: Literal["none", "id", "exp"] = "id"  # temporal coherence: a step size for each weight
     beta: Positive = 2.7  # of coherence=exp
     trace: Share = 0.0  # lambda: how much of an error reaches the position before, and so on
+    trace_kind: Literal["accumulating", "replacing"] = (
+        "accumulating"  # of weights active again: sums, or the newest alone
+    )
     horizon: Count = 10  # positions an error reaches at most, with tuples
     gamma: Share = 1.0  # discount for each move
     output: Literal["auto", "tanh", "linear"] = "auto"  # auto: tanh where scores have bounds
@@ -109,6 +112,11 @@ class TdConfig(RunConfig):
             return why
         if self.features.hidden and not self.features.by:
             return f"features.hidden={self.features.hidden}: tuples have no hidden units; set features.by, or remove it"
+        if self.features.hidden and self.trace_kind == "replacing":
+            return (
+                f"trace_kind=replacing: with features.hidden={self.features.hidden} every weight is active in every "
+                "position, so that no trace would last; use accumulating"
+            )
         if self.tuples.values == 1:
             return "tuples.values=1: all values of a cell would look alike; use 0 for all of them, or 2 and more"
         if self.tuples.stages and self.tuples.stages[-1] > (most := _largest(game)):

@@ -131,7 +131,8 @@ def adapt(table: Any, room: Any, rule: Any, at: int, x: Any, trace: Any, decay: 
     error = target - value
     squares = 1e-9
     for i in range(trace.shape[0]):
-        trace[i] = decay * trace[i] + room.slopes[i]
+        kept = 0.0 if rule.replaces and room.slopes[i] != 0.0 else decay
+        trace[i] = kept * trace[i] + room.slopes[i]
         squares += trace[i] * trace[i]
     step = rule.alpha / max(1.0, squares)
     for i in range(trace.shape[0]):

@@ -22,6 +22,7 @@ from meijin.learning.td.gpu_kernel import (
     Lookup,
     fading,
     learner,
+    replacing_learner,
 )
 from meijin.learning.td.network import Network
 from meijin.learning.td.room import Rule
@@ -98,7 +99,7 @@ class GpuNetwork:
         """Have the first games go on."""
         before = games.totals.copy_to_host()
         args = self._lookup, self._table, games, rule, moves, float(steps)
-        cuda.blocks(self.network.game, learner, count, LANES, *args)
+        cuda.blocks(self.network.game, replacing_learner if rule.replaces else learner, count, LANES, *args)
         return np.asarray((games.totals.copy_to_host() - before).sum(axis=0))
 
     def _start(self, count: int, reach: int, seed: int, left: int = -1) -> Games:

@@ -21,7 +21,7 @@ from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
 from meijin.learning.td.room import EXP, NONE, scale
-from meijin.learning.td.weigh import make_look, make_place, squash
+from meijin.learning.td.weigh import make_look, make_place, replace, squash
 
 LANES = 32  # threads of a warp
 REGISTERS = 128  # of each: so that 16 warps share a multiprocessor
@@ -29,6 +29,7 @@ SHARED = 48_000  # bytes of shared memory for each game, just below the most tha
 WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
 LAST, PLIES, BEGUN, LEFT = range(4)  # of `Games.facts`
 KEPT = 0.25  # the share of the visits that still count after they have faded
+GONE = np.uint32(2**32 - 1)  # in `Games.past`, instead of a weight whose trace was replaced
 FRESH = -2  # as the last seat that moved: the game has not begun
 
 cuda: Any = None  # numba.cuda, once a kernel is made; kernels name it so for the simulator's sake
@@ -67,6 +68,15 @@ def learner(game: Game) -> Function:
 
     `table` is float32 [weight, 4]. `steps`: the moves each game has made since visits are counted.
     """
+    return _learner(game, False)
+
+
+def replacing_learner(game: Game) -> Function:
+    """The same with replacing traces; a kernel of its own, as the other one would lose speed."""
+    return _learner(game, True)
+
+
+def _learner(game: Game, replaces: bool) -> Function:
     global cuda  # noqa: PLW0603
     cuda = device.module()
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
@@ -158,6 +168,17 @@ def learner(game: Game) -> Function:
         error = target - value
         count, decay = min(length, reach), rule.trace * rule.gamma
         share, first = error, 1.0
+        if replaces:
+            for back in range(count):
+                slot = (length - 1 - back) % reach
+                for f in range(lane, past.shape[1], LANES):
+                    if past[slot, f] != GONE:
+                        i = np.uint64(past[slot, f])
+                        adjust(table, rule, i, rate(table, rule, i, first, steps), share * slopes[slot], first)
+                share *= decay
+                first = 0.0
+            cuda.syncthreads()
+            return error
         for back in range(0, count, 4):  # the weights of four positions arrive together
             n = count - back
             k0 = (length - 1 - back) % reach
@@ -337,6 +358,10 @@ def learner(game: Game) -> Function:
                     length[t] += 1
                     earlier[t] = 0.0 if bounded else gained
             cuda.syncthreads()
+            if replaces and rule.learns and not over:
+                latest, count = (length[t] - 1) % reach, min(length[t], reach)
+                replace(games.past[g, t], latest, count, rule.replaces, GONE, lane, LANES)
+                cuda.syncthreads()
             last = t
             plies += 1
             made += 1

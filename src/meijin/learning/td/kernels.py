@@ -15,7 +15,7 @@ from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import ENDS, EXP, NONE, TD, Q, scale
+from meijin.learning.td.room import ENDS, EXP, GONE, NONE, TD, Q, scale
 from meijin.learning.td.weigh import (
     choose,
     differ,
@@ -24,6 +24,7 @@ from meijin.learning.td.weigh import (
     make_look,
     make_place,
     make_weigh,
+    replace,
     shift,
     squash,
     total,
@@ -49,7 +50,15 @@ def _adjust(table: Any, rule: Any, weights: Any, change: float) -> None:
         table[i, 2] += abs(change)
 
 
-def _make_adapt(game: Game) -> Function:
+@inlined
+def _adjust_left(table: Any, rule: Any, weights: Any, change: float) -> None:
+    """The same where `replace` has left some."""
+    for f in range(weights.shape[0]):
+        if weights[f] != GONE:
+            _adjust(table, rule, weights[f : f + 1], change)
+
+
+def _make_adapt(game: Game, replaces: bool) -> Function:
     seats = game.seats
 
     @inlined
@@ -66,7 +75,10 @@ def _make_adapt(game: Game) -> Function:
         room.totals[seats + 1] += 1.0
         for back in range(min(room.length[seat], reach)):
             slot = (room.length[seat] - 1 - back) % reach
-            _adjust(table, rule, room.past[seat, slot], error * room.slopes[seat, slot])
+            if replaces and back > 0:
+                _adjust_left(table, rule, room.past[seat, slot], error * room.slopes[seat, slot])
+            else:
+                _adjust(table, rule, room.past[seat, slot], error * room.slopes[seat, slot])
             error *= rule.trace * rule.gamma
 
     return adapt
@@ -108,8 +120,17 @@ def _rehearse(
 
 def episodes(game: Game) -> Function:
     """Plays games from the start and learns from them; returns the moves made. Final scores are added up."""
+    return _episodes(game, False)
+
+
+def replacing_episodes(game: Game) -> Function:
+    """The same with replacing traces; a kernel of its own, as the other one would lose speed."""
+    return _episodes(game, True)
+
+
+def _episodes(game: Game, replaces: bool) -> Function:
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
-    pick, weigh, adapt, place = picker(game), make_weigh(game), _make_adapt(game), make_place(game)
+    pick, weigh, adapt, place = picker(game), make_weigh(game), _make_adapt(game, replaces), make_place(game)
     (middle, half), bounded, seats, count = scale(game), game.bounded, game.seats, len(game.board.cells)
 
     @inlined
@@ -203,6 +224,8 @@ def episodes(game: Game) -> Function:
                         choose(room, chosen, room.past[t, slot])
                         room.slopes[t, slot] = 1.0
                         room.length[t] += 1
+                        if replaces:
+                            replace(room.past[t], slot, min(room.length[t], reach), rule.replaces, GONE, 0, 1)
                         room.earlier[t] = 0.0 if bounded else room.so_far[chosen]
                 play(s, moves[chosen])
                 if rule.kind == TD and room.count[chosen] != ENDS:  # only what chance or others change is left to do

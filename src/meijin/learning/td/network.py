@@ -122,7 +122,8 @@ class Network:
 
     def play(self, memory: Any, rule: Rule, games: int) -> int:
         """Play games and learn from them; returns the moves made."""
-        return int(self.game.kernel(kernels.episodes)(self.layout, self.table, memory, rule, games))
+        episodes = kernels.replacing_episodes if rule.replaces else kernels.episodes
+        return int(self.game.kernel(episodes)(self.layout, self.table, memory, rule, games))
 
     # ---- values ----
 

@@ -11,6 +11,7 @@ from meijin.core.game import Game
 
 TD, SARSA, Q = range(3)
 NONE, ID, EXP = range(3)  # kinds of temporal coherence
+GONE = np.uint64(2**64 - 1)  # in `past`, instead of a weight whose trace was replaced
 
 
 class Rule(NamedTuple):
@@ -23,6 +24,7 @@ class Rule(NamedTuple):
     alpha: float  # step size of one weight
     beta: float
     trace: float  # lambda
+    replaces: int  # 0: traces accumulate; else they are replaced, and so many features in a row share a table
     gamma: float
     epsilon: float
     final: int  # 1: every seat learns the final score

@@ -244,6 +244,23 @@ def choose(room: Any, k: int, out: Any) -> None:
 
 
 @inlined
+def replace(past: Any, latest: int, count: int, group: int, gone: Any, begin: int, step: int) -> None:
+    """Take the weights of the latest of `count` positions out of the others, as their traces are replaced.
+
+    The features that share a table come one after the other, `group` of them. `begin` and `step` are for a thread that
+    does it for some features only.
+    """
+    for slot in range(count):
+        if slot != latest:
+            for f in range(begin, past.shape[1], step):
+                first, again = f - f % group, False
+                for other in range(first, first + group):
+                    again |= past[slot, f] == past[latest, other]
+                if again:
+                    past[slot, f] = gone
+
+
+@inlined
 def follow(room: Any, k: int) -> None:
     """Make the indices of the position after a move those of `room.now`; its cells must become `room.base`."""
     if room.count[k] == ALL:

@@ -121,6 +121,7 @@ def _features(settings: Settings, full: bool) -> dict[str, Any]:
         "pictures": ["svg", "png", "gif", "webp"] if find_spec("PIL") else ["svg"],
         "arena": full,
         "training": full,
+        "train": full and settings.training,
         "nets": find_spec("torch") is not None,
         "designer": full and bool(settings.load),
         "modules": full and settings.modules and missing() is None,

@@ -79,6 +79,8 @@ class Jobs:
             job.message, job.began, job.ended = body["message"], body["began"], body["ended"]
             job.state, job.result = body["state"], body["result"]
             self._jobs[job.kind, job.name] = job
+            if job.running and job.kind == "train" and not self._settings.training:
+                job.state = "stopped"  # the file still has it running, for a server that trains
             if job.running:
                 job.args["resume"] = True
                 self._run(job)

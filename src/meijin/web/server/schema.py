@@ -67,7 +67,8 @@ class Features(Out):
     records: list[str] = Field(description="Formats of game records.", examples=[["jsonl", "sgf"]])
     pictures: list[str] = Field(description="Formats of pictures.", examples=[["svg", "png", "gif"]])
     arena: bool
-    training: bool
+    training: bool = Field(description="Whether training runs are shown.")
+    train: bool = Field(description="Whether they can be started, stopped and resumed.")
     nets: bool = Field(description="Whether nets can be trained; tables always can.")
     designer: bool = Field(description="Whether files of rules are watched.")
     modules: bool = Field(description="Whether games can be compiled for the page's own engine.")
@@ -169,6 +170,7 @@ class Analysis(Out):
     seconds: float | None
     note: str
     advice: str
+    random: bool = Field(description="Whether its move was drawn by chance and is not the one it thinks best.")
     final: bool
     planes: list[list[float]] | None = Field(
         None, description="[plane][cell]: what its net sees, from the mover's view."
@@ -317,6 +319,7 @@ class TableOut(Out):
     thinking: int | None = Field(description="The seat whose agent thinks.")
     values: list[list[Score] | None] = Field(description="[ply]: what the agent that moved expected, by seat.")
     seconds: list[float | None] = Field(description="[ply]: how long the mover thought.")
+    random: list[int] = Field(description="The plies that an agent drew by chance, not those it thought best.")
     created: float
     updated: float
     notes: int = Field(0, description="Grows when the notes change.")

@@ -58,6 +58,7 @@ class Settings:
     load: tuple[Path, ...] = ()
     data: Path = field(default_factory=data_folder)  # of tables and tournaments
     runs: Path = Path("runs")
+    training: bool = True  # whether runs may be started, stopped and resumed; they are shown in any case
     agents: tuple[str, ...] = ()  # expressions that clients may use although they name files or programs
     warm: str = "connect_four"  # a game that an agent can play as soon as somebody wants it; "": none
     modules: bool = True  # whether games are compiled for the engine in the page, where there is a linker

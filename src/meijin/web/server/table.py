@@ -110,6 +110,7 @@ class Table:
             "movers": [ply[1] for ply in plies],
             "values": [ply[2] for ply in plies],
             "seconds": [ply[3] for ply in plies],
+            "random": [k for k, ply in enumerate(plies) if any(ply[4:])],  # older tables do not say
             "redo": [ply[0] for ply in body["redo"]],
             "clocks": clock.shown(body["clock"], self.turn),
             "thinking": self.thinking,
@@ -128,7 +129,7 @@ class Table:
                 raise Refusal("illegal", f"seat {seat} is played by an agent; take it over first")
             asked = self.line() | {"move": given.move, "seed": self.body["seed"]}
             after = await self._tables.lanes.rules(self.body["game"]).call("play", asked)
-            self._apply(after, None, clock.spent(self.body["clock"]))
+            self._apply(after | {"value": None, "seconds": clock.spent(self.body["clock"]), "random": False})
             await self._changed()
 
     async def undo(self, role: Role, given: schema.UndoIn) -> None:
@@ -240,12 +241,13 @@ class Table:
 
     # ---- what happens then; all of it under the lock ----
 
-    def _apply(self, after: dict[str, Any], value: Any, seconds: float | None) -> None:
+    def _apply(self, after: dict[str, Any]) -> None:
         """A seat has moved, and chance after it."""
         body = self.body
         clock.press(body["clock"], self.turn)
         for k, (move, mover) in enumerate(zip(after["moves"], after["movers"], strict=True)):
-            body["plies"].append([move, mover, value if k == 0 else None, seconds if k == 0 else None])
+            said = (after["value"], after["seconds"], after["random"]) if k == 0 else (None, None, False)
+            body["plies"].append([move, mover, *said])
         body["redo"], body["look"], body["problem"] = [], after["look"], None
         self.finish()
         if body["running"] and self.turn >= 0:
@@ -358,7 +360,7 @@ class Table:
                 if after is None:
                     self.body["running"], self.body["problem"] = False, problem
                 else:
-                    self._apply(after, after["value"], after["seconds"])
+                    self._apply(after)
                 await self._save()
             self.tell()
             self._set_flag()

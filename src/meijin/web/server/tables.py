@@ -92,7 +92,7 @@ class Tables:
             "game": begun["game"],
             "title": begun["title"],
             "position": given.position,
-            "plies": [[move, mover, None, None] for move, mover in plies],  # move, mover, value, seconds
+            "plies": [[move, mover, None, None, False] for move, mover in plies],  # and value, seconds, whether random
             "redo": [],
             "look": begun["look"],
             "seats": seats,

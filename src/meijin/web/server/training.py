@@ -17,6 +17,14 @@ router = APIRouter(prefix="/api")
 Name = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="A run.")]
 
 
+def _may_train(request: Request) -> None:
+    full(request)
+    if not api(request).settings.training:
+        raise Refusal(
+            "refused", "nobody can start, stop or resume training here: the server was started with --no-training"
+        )
+
+
 @router.get("/runs", response_model=list[schema_jobs.RunSummary], responses=PROBLEMS, tags=["training"])
 async def runs(request: Request) -> Any:
     """The training runs there are, those that changed last first."""
@@ -29,7 +37,7 @@ async def runs(request: Request) -> Any:
 @router.post("/runs", response_model=schema_jobs.JobOut, responses=PROBLEMS, tags=["training"])
 async def start_run(request: Request, given: schema_jobs.TrainIn) -> Any:
     """Begin a training run. It is resumed should the server be restarted."""
-    full(request)
+    _may_train(request)
     asked = await api(request).lanes.chores.call("check_run", given.model_dump())
     job = await api(request).jobs.begin("train", given.name, asked | {"resume": False})
     return answer(job.public())
@@ -55,7 +63,7 @@ async def run_events(request: Request, name: Name, after: Annotated[int, Query(g
 @router.post("/runs/{name}/stop", response_model=schema_jobs.JobOut, responses=PROBLEMS, tags=["training"])
 async def stop_run(request: Request, name: Name) -> Any:
     """Have a run end soon; it can be resumed."""
-    full(request)
+    _may_train(request)
     job = _job(request, name)
     stopping = asyncio.ensure_future(api(request).jobs.stop(job))
     await asyncio.wait([stopping], timeout=0.5)
@@ -65,7 +73,7 @@ async def stop_run(request: Request, name: Name) -> Any:
 @router.post("/runs/{name}/resume", response_model=schema_jobs.JobOut, responses=PROBLEMS, tags=["training"])
 async def resume_run(request: Request, name: Name, given: schema_jobs.ResumeIn) -> Any:
     """Continue a run, of this server or of the command line."""
-    full(request)
+    _may_train(request)
     await api(request).lanes.chores.call("show_run", {"name": name})
     job = await api(request).jobs.begin("train", name, given.model_dump() | {"name": name, "resume": True})
     return answer(job.public())

@@ -113,6 +113,7 @@
  * @property {number} seconds
  * @property {string} note
  * @property {string} advice
+ * @property {boolean} [random]  its move was drawn by chance and is not the one it thinks best
  * @property {boolean} [final]
  * @property {number[][]} [planes]  what a net sees: [plane][cell]
  * @property {number[]} [ownership]  what it expects at the end: [cell], 1 seat 0 .. -1 seat 1
@@ -147,6 +148,7 @@
  * @property {number | null} thinking  the seat whose agent thinks
  * @property {string | null} [problem]  why an agent stopped
  * @property {(number[] | null)[]} values  [ply] -> what the agent that moved expected, per seat
+ * @property {number[]} [random]  the plies that an agent drew by chance
  * @property {number} [people]  how many pages look at it
  * @property {number[]} you  the seats this page may play
  * @property {boolean} host  whether this page may do everything
@@ -212,7 +214,8 @@
  * @property {boolean} links  tables can be shared with other people
  * @property {string[]} records  formats of game records
  * @property {boolean} [arena]
- * @property {boolean} [training]
+ * @property {boolean} [training]  training runs are shown
+ * @property {boolean} [train]  they can be started, stopped and resumed
  * @property {boolean} [nets]  nets can be trained, not only tables
  * @property {boolean} [designer]
  * @property {boolean} [modules]  games come as WebAssembly too, for the page's own engine

@@ -71,8 +71,8 @@ def read_records(ask: Ask) -> dict[str, Any]:
 
     text, name = ask.args["text"], ask.args["format"]
     name = name or guess(text)
-    if name not in formats.FORMATS:
-        raise BadParameter(f"unknown format '{name}'; known: {', '.join(formats.FORMATS)}")
+    if name not in formats.READABLE:
+        raise BadParameter(f"unknown format '{name}'; known: {', '.join(formats.READABLE)}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"record.{name}"
         path.write_text(text, encoding="utf-8", newline="")

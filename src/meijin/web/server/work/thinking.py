@@ -67,7 +67,8 @@ class Thinking:
         after = advance(state, move, ask.args["seed"])
         lines.give(position, state)
         value = None if analysis is None or analysis.value is None else numbers(analysis.value)
-        return after | {"seconds": seconds, "value": value}
+        random = analysis is not None and bool(analysis.random)
+        return after | {"seconds": seconds, "value": value, "random": random}
 
     def _choose(self, ask: Ask, agent: Agent, state: State) -> tuple[int, Analysis | None]:
         """The agent's move and what it thinks of the position, if it was worth thinking about."""
@@ -211,6 +212,7 @@ def plain(analysis: Analysis) -> dict[str, Any]:
         "seconds": number(analysis.seconds),
         "note": str(analysis.note),
         "advice": str(analysis.advice),
+        "random": bool(analysis.random),
     }
 
 

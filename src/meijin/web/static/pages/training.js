@@ -28,9 +28,9 @@ function Runs({ engine }) {
   const toggle = (/** @type {string} */ name) => setCompared(compared.includes(name) ? compared.filter((each) => each !== name) : [...compared, name]);
   return html`<main class="page" id="main" tabindex="-1">
     <div class="page-head"><div><h1>Training</h1><p>Nets and tables that learn a game by playing it against themselves.</p></div>
-      <div class="row"><${Button} kind="main" icon="plus" label="New run" onClick=${() => setStarting(true)} /></div></div>
+      ${engine.features.train && html`<div class="row"><${Button} kind="main" icon="plus" label="New run" onClick=${() => setStarting(true)} /></div>`}</div>
     ${error && html`<p class="error" role="alert">${error}</p>`}
-    ${runs === undefined && !error ? html`<${Spinner} />` : runs?.length === 0 ? html`<div class="blank"><p>Nothing has been trained here yet.</p><p class="hollow">A tiny run on Tic-tac-toe or Connect Four shows something within a minute.</p></div>` : ""}
+    ${runs === undefined && !error ? html`<${Spinner} />` : runs?.length === 0 ? html`<div class="blank"><p>Nothing has been trained here yet.</p>${engine.features.train && html`<p class="hollow">A tiny run on Tic-tac-toe or Connect Four shows something within a minute.</p>`}</div>` : ""}
     ${compared.length > 1 && html`<${Comparison} server=${server} names=${compared} />`}
     <ul class="plates">${runs?.map((/** @type {any} */ run) => html`<li key=${run.name} class="plate">
       <a href=${address("training", run.name)}><b>${run.name}</b></a><span>${run.game} · ${run.method}</span>

@@ -48,10 +48,11 @@ export function RunPage({ engine, name }) {
     go(tableAddress(await begin(engine, { game, seats, speed: seats.length === 1 ? 0.4 : 0 })));
   });
   const ready = description && !(description instanceof Error) ? /** @type {Description} */ (description) : null;
+  const change = running ? html`<${Button} icon="pause" label="Stop" onClick=${() => void act("stop")} />` : html`<${Button} icon="play" label="Train 10 more minutes" onClick=${() => void act("resume", { seconds: run.seconds + 600 })} />`;
   return html`<main class="page" id="main" tabindex="-1">
     <a class="up" href="#/training"><${Icon} name="back" />Training</a>
     <div class="page-head"><div><h1>${run.name}</h1><p class="numbers">${run.game} · ${run.method} · iteration ${run.iteration} · ${duration(run.seconds)}</p></div>
-      <div class="row">${running ? html`<${Button} icon="pause" label="Stop" onClick=${() => void act("stop")} />` : html`<${Button} icon="play" label="Train 10 more minutes" onClick=${() => void act("resume", { seconds: run.seconds + 600 })} />`}
+      <div class="row">${engine.features.train && change}
         ${run.agent && html`<${Button} kind="main" icon="play" label="Play against it" onClick=${() => void play(run.agent)} />`}</div></div>
     <${JobState} job=${run.job} />
     <div class="charts">${GROUPS.map(([title, pattern]) => {

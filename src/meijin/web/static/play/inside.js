@@ -81,6 +81,7 @@ function Report({ session, area, analysis, agent, rival, rivalName, analyst }) {
       ${analysis.value && html`<div class="expects">${analysis.value.map((value, seat) => html`<span><i class="chip" style=${{ background: description.seats[seat].colour ?? "var(--faint)" }}></i>${scoreText(description, value, analysis.proven)}</span>`)}</div>`}
       <div class="facts numbers"><span class="mono">${agent}</span> ${facts.join(" · ")}${analyst.busy ? html`<i class="pulse"></i>` : ""}</div>
       ${analysis.note && html`<div class="facts">${analysis.note}</div>`}
+      ${analysis.random && html`<div class="facts">its move is a random one</div>`}
     </div>
     ${measures.length > 1 && html`<${Segments} small options=${measures} value=${measures.some(({ value }) => value === measure) ? measure : measures[0].value} onChange=${pick} label="What to show on the board" />`}
     ${rival && html`<${Disagreement} session=${session} a=${analysis} b=${rival} names=${[agent, rivalName]} />`}

@@ -67,9 +67,9 @@ function Move({ session, node, numbered }) {
       type="button"
       class="move ${state}"
       aria-current=${node === current ? "true" : undefined}
-      title=${mistake?.text}
+      title=${[node.random && "A random move", mistake?.text].filter(Boolean).join(". ") || undefined}
       onClick=${() => void session.go(node)}
-    >${name}${mistake ? html`<sup>${mistake.mark}</sup>` : ""}</button></span>`;
+    >${name}${node.random ? html`<sup>~</sup>` : ""}${mistake ? html`<sup>${mistake.mark}</sup>` : ""}</button></span>`;
 }
 
 /** A comment on the position shown. @param {{session: Session}} props */

@@ -208,7 +208,7 @@ export class Session extends EventTarget {
 
   /** Take over what the table says. */
   #sync() {
-    const { moves, movers, redo, look, values, result } = /** @type {TableState} */ (this.state);
+    const { moves, movers, redo, look, values, random, result } = /** @type {TableState} */ (this.state);
     const before = this.tip;
     const following = this.current === before;
     this.received = performance.now();
@@ -217,6 +217,7 @@ export class Session extends EventTarget {
       node = node.child(move, movers[i]);
       node.undone = false;
       node.expected = values[i] ?? null;
+      node.random = !!random?.includes(i);
     });
     node.look = look;
     let later = node;

@@ -29,6 +29,7 @@ export class Node {
     this.analyses = new Map();
     /** @type {number[] | null} what the agent that moved expected */
     this.expected = null;
+    this.random = false; // whether the agent that played it drew it by chance, and thought another one best
     /** Taken back; may be played again. */
     this.undone = false;
   }
