@@ -124,7 +124,7 @@ class Look(Out):
     scores: list[Score]
     tallies: dict[str, list[Score]] = {}
     ending: str = ""
-    last: list[int] = Field(description="The cells of the latest move.")
+    last: list[int] = Field(description="The cells of the latest move of a seat and of what chance did after it.")
 
 
 class SetupIn(In):

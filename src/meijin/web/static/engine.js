@@ -90,7 +90,7 @@
  * @property {number[]} scores
  * @property {Record<string, number[]>} tallies
  * @property {string} ending
- * @property {number[]} last  the cells of the latest move
+ * @property {number[]} last  the cells of the latest move of a seat and of what chance did after it
  *
  * @typedef {{seconds?: number | null, simulations?: number | null, depth?: number | null, nodes?: number | null}} Limit
  *
