@@ -266,7 +266,7 @@ def test_promotion_is_a_choice_on_the_board(server: Server, visit: Visit) -> Non
 
 
 def test_a_phone(server: Server, visit: Visit) -> None:
-    """The board fits, nothing sticks out sideways, and a tap plays."""
+    """The board fits, nothing sticks out sideways, all of the menu can be reached, and a tap plays."""
     visitor = visit("", width=390, height=844)
     visitor.see(".card .board")
     made = table(server, "othello", seats=[PERSON, RANDOM])
@@ -275,6 +275,12 @@ def test_a_phone(server: Server, visit: Visit) -> None:
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
     box = visitor.see(".board-holder").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] + box["height"] <= 700
+    visitor.button("More")
+    items = [item.bounding_box() for item in visitor.page.get_by_role("menuitem").all()]
+    assert len({item["x"] for item in items}) == 1  # a column
+    assert items[0]["x"] >= 0 and items[0]["x"] + items[0]["width"] <= 390
+    assert items[0]["y"] >= 0 and items[-1]["y"] + items[-1]["height"] <= 844
+    visitor.page.keyboard.press("Escape")
     visitor.page.touchscreen.tap(*visitor.page.evaluate(SPOTS)[made["look"]["legal"][0]])
     visitor.wait_for_ply(2)
 
