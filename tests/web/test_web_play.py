@@ -125,6 +125,28 @@ def test_opinions_on_the_board(server: Server, visit: Visit) -> None:
     visitor.see("#analyse:has-text('Analyse')")
 
 
+def test_three_who_are_even_have_a_third_each(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    visitor.at_table(table(server, "sim(points=3, players=3)", moves=[0, 1, 2]))  # a draw
+    said = visitor.see(".expectation").get_attribute("aria-label")
+    assert said.count("33%") == 3
+
+
+def test_the_best_move_of_a_lost_position_does_not_look_good(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    visitor.at_table(table(server, "nim"))
+    chips = visitor.page.locator(".seats .chip").all()
+    assert len({chip.evaluate("chip => getComputedStyle(chip).backgroundColor") for chip in chips}) == 2
+    visitor.page.get_by_role("tab", name="Look inside").click()
+    visitor.page.get_by_label("Agent that looks at the position", exact=True).select_option("perfect")
+    visitor.button("Analyse")
+    assert "loss" in visitor.read(".lines tbody tr")
+    red, green, _ = visitor.page.locator(".lines tbody .pick i").first.evaluate(
+        "mark => getComputedStyle(mark).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert red > 2 * green
+
+
 def test_agent_against_agent(server: Server, visit: Visit) -> None:
     visitor = visit()
     visitor.at_table(table(server, seats=[RANDOM, RANDOM], running=False))
