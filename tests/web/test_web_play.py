@@ -25,6 +25,7 @@ def table(server: Server, game: str = "tic_tac_toe", **options: Any) -> dict[str
 def test_from_the_first_page_to_a_game(visit: Visit) -> None:
     visitor = visit("")
     visitor.see(".card .board")
+    expect(visitor.page.locator(".card", has_text="Nim")).to_contain_text("2 to 16 players")
     visitor.page.get_by_label("Your opponent").select_option(label="Level 1 · beginner")
     visitor.page.get_by_role("link", name="Play Connect Four").first.click()
     visitor.wait_for_ply(0)

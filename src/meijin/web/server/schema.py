@@ -81,6 +81,7 @@ class GameSummary(Out):
     title: str
     summary: str
     seats: int
+    seat_range: tuple[int, int] | None = Field(None, description="The fewest and the most, by its parameter `players`.")
     chance: bool
     levels: bool = Field(False, description="Whether its champion plays at levels from 1 to 10.")
     problem: str | None = Field(None, description="Why it cannot be played.")

@@ -69,7 +69,7 @@
  * @property {boolean} setup
  * @property {string[]} refusals
  *
- * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, levels?: boolean, problem?: string | null}} GameSummary  levels: its champion has them
+ * @typedef {{name: string, title: string, summary: string, seats: number, seat_range?: [number, number] | null, chance: boolean, levels?: boolean, problem?: string | null}} GameSummary  seat_range: the fewest and the most; levels: its champion has them
  *
  * @typedef {object} AgentInfo
  * @property {string} name
