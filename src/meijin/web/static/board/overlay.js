@@ -136,7 +136,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
   const sorted = [...spots].sort((a, b) => b[1].share - a[1].share);
   const drawn = sorted.map(([cell, opinion], i) => spot(cell, opinion, i < FEW && (sorted.length <= FEW || opinion.share > 0.1))).reverse();
   const ways = arrows.sort((a, b) => b.opinion.share - a.opinion.share).slice(0, ARROWS).filter(({ opinion }) => opinion.share > 0.03).reverse();
-  return drawn.join("") + ways.map(arrow).join("");
+  return drawn.join("") + ways.map(arrow).join("") + ways.map(label).join("");
 
   /** @param {Step} step @param {number} move */
   function cellOf(step, move) {
@@ -163,8 +163,18 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
     return `<g transform="translate(${round(place.x)} ${round(place.y)})" text-anchor="middle" fill="#fff"><circle r="${round(r)}" fill="${hue(loss, best)}" fill-opacity="${alpha.toFixed(2)}"${weak ? "" : ` stroke="#fff" stroke-opacity=".4" stroke-width="2"`}/>${ring}${text}</g>`;
   }
 
+  /** What an arrow says, at its end; where several end, the labels stand one above the other. @param {{to: number, opinion: Opinion}} way @param {number} place */
+  function label({ to, opinion }, place) {
+    const told = (/** @type {Opinion} */ { share, best }) => share > 0.12 || best;
+    if (!told(opinion)) return "";
+    const below = ways.slice(place + 1).filter((other) => other.to === to && told(other.opinion)).length;
+    const { loss, main, best } = opinion;
+    const { x, y, reach } = view.geometry.cells[to];
+    return `<g transform="translate(${round(x)} ${round(y + reach * 0.62 - 37 * below)})"><rect x="-31" y="-17" width="62" height="34" rx="17" fill="${hue(loss, best)}"/><text dy=".35em" font-size="24" font-weight="650" fill="#fff" text-anchor="middle">${main}</text></g>`;
+  }
+
   /** @param {{from: number, to: number, opinion: Opinion}} way */
-  function arrow({ from, to, opinion: { share, loss, main, best } }) {
+  function arrow({ from, to, opinion: { share, loss, best } }) {
     const [a, b] = [view.geometry.cells[from], view.geometry.cells[to]];
     const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
     const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
@@ -175,9 +185,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
     const [nx, ny] = [-uy, ux];
     const at = (/** @type {number} */ back, /** @type {number} */ side) => /** @type {[number, number]} */ ([ex - ux * back + nx * side, ey - uy * back + ny * side]);
     const shape = pathOf([[sx + nx * width * 0.3, sy + ny * width * 0.3], at(head, width * 0.42), at(head, head * 0.62), at(0, 0), at(head, -head * 0.62), at(head, -width * 0.42), [sx - nx * width * 0.3, sy - ny * width * 0.3]]);
-    const label = `<g transform="translate(${round(b.x)} ${round(b.y + b.reach * 0.62)})"><rect x="-31" y="-17" width="62" height="34" rx="17" fill="${hue(loss, best)}"/><text dy=".35em" font-size="24" font-weight="650" fill="#fff" text-anchor="middle">${main}</text></g>`;
-    const shown = share > 0.12 || best;
-    return `<path d="${shape}" fill="${hue(loss, best)}" fill-opacity="${(0.35 + 0.5 * Math.sqrt(share)).toFixed(2)}" stroke="#fff" stroke-opacity=".5" stroke-width="2" stroke-linejoin="round"/>${shown ? label : ""}`;
+    return `<path d="${shape}" fill="${hue(loss, best)}" fill-opacity="${(0.35 + 0.5 * Math.sqrt(share)).toFixed(2)}" stroke="#fff" stroke-opacity=".5" stroke-width="2" stroke-linejoin="round"/>`;
   }
 }
 
