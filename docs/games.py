@@ -369,9 +369,8 @@ def table(names: list[str], folder: str) -> list[str]:
     rows = ["| game | | seats | board |", "|---|---|---|---|"]
     for name in names:
         game, entry = make(name), games.get(name)
-        seats = f"{game.seats}{' + chance' if game.chance else ''}"
-        if players := next((each for each in game.parameters if each.name == "players"), None):
-            seats = values(players)
+        fewest, most = game.seat_range
+        seats = f"{fewest}{f' to {most}' if most > fewest else ''}{' + chance' if game.chance else ''}"
         link = f"[{game.title}]({folder}{name}.md)"
         board = f"{game.board.kind}, {board_size(game)}"
         rows.append(f"| {link}<br>`{name}` | {first_sentence(entry.summary)} | {seats} | {board} |")

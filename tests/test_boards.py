@@ -363,6 +363,8 @@ def test_svg_shows_pieces_in_their_colours_and_labels_escaped() -> None:
     root = ET.fromstring(board.svg([0, 1, 2, 3], (*STONES, Piece("<&", None, "#edc22e", True))))
     fills = [e.attrib.get("fill") for e in root.iter()]
     assert all(fills.count(colour) == 1 for colour in ("#1d1f21", "#f5f3ee", "#edc22e"))
+    die = Piece("3", label=True, shape="die")  # not a bare numeral
+    assert 'fill="#ffffff" stroke="#ffffff"' in board.svg([1, 0, 0, 0], (Piece("."), die))
     assert "<&" in {e.text for e in root.iter(SVG + "text")} and "X" not in {e.text for e in root.iter(SVG + "text")}
 
 

@@ -109,6 +109,7 @@ def test_games() -> None:
     assert row["summary"].startswith("Drop discs")
     assert row["parameters"] == {"width": 7, "height": 6, "connect": 4}
     assert (row["seats"], row["chance"]) == (2, False)
+    assert rows["nim"]["seat_range"] == [2, 16] and "2 to 16" in text
     assert rows["2048"]["chance"] is True
 
 

@@ -367,6 +367,11 @@ def test_the_last_move_is_marked() -> None:
     assert [state.game.board.cells[i].name for i in state.last_cells] == ["d2"]
     assert "[O]" in str(state)
     assert start().last_cells == ()
+    dice = start("einstein", "5 a4b4 2")  # the throw after a move leaves it marked
+    assert [dice.game.board.cells[i].name for i in dice.last_cells] == ["a4", "b4"]
+    assert dice.undo() and dice.undo() and dice.last_cells == ()
+    tiles = start("2048", "a1=2 b1=2")
+    assert tiles.last_cells == ()  # the first tiles are nobody's move
     assert repr(state) == "<State connect_four 4 4>"
 
 

@@ -92,6 +92,13 @@ def test_the_engine_in_the_page_sees_what_the_state_sees(files: Bundle, tmp_path
     }
 
 
+def test_a_throw_leaves_the_move_before_it_marked(tmp_path: Path) -> None:
+    state = State(make("einstein")).play_line("5 a4b4 2")
+    looks = (["look", {"game": "einstein", "moves": list(state.history[:n])}] for n in (1, 3))
+    thrown, moved = ask(bundle([make("einstein")], usual=("random",)), tmp_path, *looks)
+    assert (thrown["last"], moved["last"]) == ([], list(state.last_cells))
+
+
 def test_mcts_in_the_page_visits_what_mcts_visits_here(files: Bundle, tmp_path: Path) -> None:
     (found,) = ask(files, tmp_path, ["analyse", AT, {"agent": "mcts(simulations=777, seed=3, threads=1)"}])
     state = State(make("tic_tac_toe")).play_line(AT["moves"])

@@ -48,6 +48,8 @@ def test_the_page_searches_and_shows_moves_itself(server: Server, visit: Callabl
     assert not [text for text in asked if "/api/look" in text or '"analyse"' in text]
 
 
-def test_games_of_the_servers_own_files_stay_there(server: Server) -> None:
-    response = server.http.get("/api/module", params={"game": "chomp"})
-    assert response.status_code == 403 and response.json()["code"] == "refused"
+def test_games_of_the_servers_own_files_stay_there(server: Server, visit: Callable[..., Visitor]) -> None:
+    assert server.get("module", game="chomp") is None
+    visitor = visit()  # whose console must stay empty
+    with visitor.page.expect_response("**/api/module*"):
+        visitor.at_table(server.post("tables", game="chomp", seats=[{"kind": "person"}, {"kind": "person"}]))

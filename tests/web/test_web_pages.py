@@ -100,6 +100,8 @@ def test_the_tuples_of_a_run_are_drawn_and_change_as_it_learns(server: Server, v
     drawn, head = visitor.page.locator(".tuples li"), visitor.page.locator(".tuples p").first
     expect(drawn).to_have_count(12)
     expect(head).to_contain_text("after 50 games")
+    expect(visitor.page.locator(".chart", has_text="Score by seat").locator(".legend")).to_contain_text("X")
+    visitor.see("text=Only the latest is kept")
     visitor.button("Show all 14")
     expect(drawn).to_have_count(14)
     run = server.get("runs/tables")["tuples"]["tuples"]

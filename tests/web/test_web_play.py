@@ -25,6 +25,7 @@ def table(server: Server, game: str = "tic_tac_toe", **options: Any) -> dict[str
 def test_from_the_first_page_to_a_game(visit: Visit) -> None:
     visitor = visit("")
     visitor.see(".card .board")
+    expect(visitor.page.locator(".card", has_text="Nim")).to_contain_text("2 to 16 players")
     visitor.page.get_by_label("Your opponent").select_option(label="Level 1 · beginner")
     visitor.page.get_by_role("link", name="Play Connect Four").first.click()
     visitor.wait_for_ply(0)
@@ -123,6 +124,28 @@ def test_opinions_on_the_board(server: Server, visit: Visit) -> None:
     assert visitor.see(".verdict")
     visitor.button("Stop")
     visitor.see("#analyse:has-text('Analyse')")
+
+
+def test_three_who_are_even_have_a_third_each(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    visitor.at_table(table(server, "sim(points=3, players=3)", moves=[0, 1, 2]))  # a draw
+    said = visitor.see(".expectation").get_attribute("aria-label")
+    assert said.count("33%") == 3
+
+
+def test_the_best_move_of_a_lost_position_does_not_look_good(server: Server, visit: Visit) -> None:
+    visitor = visit()
+    visitor.at_table(table(server, "nim"))
+    chips = visitor.page.locator(".seats .chip").all()
+    assert len({chip.evaluate("chip => getComputedStyle(chip).backgroundColor") for chip in chips}) == 2
+    visitor.page.get_by_role("tab", name="Look inside").click()
+    visitor.page.get_by_label("Agent that looks at the position", exact=True).select_option("perfect")
+    visitor.button("Analyse")
+    assert "loss" in visitor.read(".lines tbody tr")
+    red, green, _ = visitor.page.locator(".lines tbody .pick i").first.evaluate(
+        "mark => getComputedStyle(mark).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert red > 2 * green
 
 
 def test_agent_against_agent(server: Server, visit: Visit) -> None:
@@ -274,7 +297,7 @@ def test_promotion_is_a_choice_on_the_board(server: Server, visit: Visit) -> Non
 
 
 def test_a_phone(server: Server, visit: Visit) -> None:
-    """The board fits, nothing sticks out sideways, and a tap plays."""
+    """The board fits, nothing sticks out sideways, all of the menu can be reached, and a tap plays."""
     visitor = visit("", width=390, height=844)
     visitor.see(".card .board")
     made = table(server, "othello", seats=[PERSON, RANDOM])
@@ -283,6 +306,12 @@ def test_a_phone(server: Server, visit: Visit) -> None:
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
     box = visitor.see(".board-holder").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] + box["height"] <= 700
+    visitor.button("More")
+    items = [item.bounding_box() for item in visitor.page.get_by_role("menuitem").all()]
+    assert len({item["x"] for item in items}) == 1  # a column
+    assert items[0]["x"] >= 0 and items[0]["x"] + items[0]["width"] <= 390
+    assert items[0]["y"] >= 0 and items[-1]["y"] + items[-1]["height"] <= 844
+    visitor.page.keyboard.press("Escape")
     visitor.page.touchscreen.tap(*visitor.page.evaluate(SPOTS)[made["look"]["legal"][0]])
     visitor.wait_for_ply(2)
 

@@ -32,7 +32,8 @@ def games(load: Sequence[Path], as_json: bool) -> None:
     for row in rows:
         about = Text.assemble((row["title"], "bold"), (f"  {_parameters(row)}", "dim cyan"))
         about.append(f"\n{words.prose(row['summary'])}")
-        seats = f"{row['seats'] or '?'}{' + chance' if row['chance'] else ''}"
+        fewest, most = row["seat_range"] or ("?", "?")
+        seats = f"{fewest}{f' to {most}' if most != fewest else ''}{' + chance' if row['chance'] else ''}"
         shown.add_row(Text(row["name"], "bold cyan"), about, seats)
         shown.add_section() if row is not rows[-1] else None
     console = out()
@@ -86,8 +87,8 @@ def _game_row(entry: Entry[Any]) -> dict[str, Any]:
     try:
         made = make(entry.name)
     except MeijinError:  # a parameter without a default, or a mistake in a user's file
-        return row | {"seats": None, "chance": None}
-    return row | {"seats": made.seats, "chance": made.chance}
+        return row | {"seats": None, "seat_range": None, "chance": None}
+    return row | {"seats": made.seats, "seat_range": made.seat_range, "chance": made.chance}
 
 
 def _signature(entry: Entry[Any]) -> dict[str, Any]:

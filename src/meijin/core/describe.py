@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from colorsys import hls_to_rgb
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,11 @@ def describe(game: Game) -> dict[str, Any]:
 
 
 def _colour(game: Game, seat: int) -> str | None:
-    return next((piece.fill for piece in game.pieces if piece.owner == seat and piece.fill), None)
+    """That of a seat's pieces. Where they have none, several seats are told apart by hues far from each other."""
+    own = next((piece.fill for piece in game.pieces if piece.owner == seat and piece.fill), None)
+    if own or game.seats == 1:
+        return own
+    return "#" + "".join(f"{round(255 * part):02x}" for part in hls_to_rgb((0.58 + 0.618 * seat) % 1, 0.45, 0.45))
 
 
 def _moves(moves: Sequence[Move], paths: Sequence[Path | None]) -> list[dict[str, Any]]:

@@ -166,6 +166,14 @@ class Game:
         """Whether both ends of the score range are finite."""
         return all(math.isfinite(end) for end in self.score_range)
 
+    @property
+    def seat_range(self) -> tuple[int, int]:
+        """The fewest and the most seats that the parameter `players` allows; without one, the seats there are."""
+        for each in self.parameters:
+            if each.name == "players" and each.low is not None and each.high is not None:
+                return int(each.low), int(each.high)
+        return self.seats, self.seats
+
     # ---- people ----
 
     def seat_name(self, seat: int) -> str:

@@ -18,7 +18,7 @@ class Piece:
 
     text: str  # what the text board shows: ".", "X", "2048"
     owner: int | None = None  # the seat it belongs to; None for empty and neutral
-    fill: str | None = None  # its colour "#rrggbb"; None: only its text is drawn, if `label`
+    fill: str | None = None  # its colour "#rrggbb"; None: only its text is drawn, if `label` (a die is white)
     label: bool = False  # pictures show the text too
     glyph: str = ""  # what pictures show instead of the text, such as a kanji
     shape: str = "auto"  # one of `SHAPES`; "man" is a shogi piece, which points away from its owner
@@ -37,11 +37,12 @@ class Piece:
 
     def describe(self) -> dict[str, Any]:
         """The piece as plain data: `glyph` is what a picture writes on it ("" for nothing), `ink` in which colour."""
+        fill = "#ffffff" if self.fill is None and self.label and self.shape == "die" else self.fill
         return {
             "text": self.text,
             "glyph": (self.glyph or self.text) if self.label or self.glyph else "",
-            "fill": self.fill,
-            "ink": None if self.fill is None else contrast(self.fill),
+            "fill": fill,
+            "ink": None if fill is None else contrast(fill),
             "owner": self.owner,
             "shape": ("tile" if self.label else "disc") if self.shape == "auto" else self.shape,
         }

@@ -162,19 +162,27 @@ class State:
 
     @property
     def last_cells(self) -> tuple[int, ...]:
-        """The cells of the latest move, for drawing."""
-        if not self._past:
-            return ()
-        move = self.history[-1]
-        before = State(self.game, self._past[-1][0])
-        path = (self.game.outcome_paths if before.is_chance else self.game.paths)[move] or ()
+        """The cells of the latest move of a seat and of what chance did after it, for drawing; none before a seat has
+        moved."""
+        found: list[int] = []
+        after = self
+        for record, move in reversed(self._past):
+            before = State(self.game, record)
+            found = before._cells_of(move, after) + found
+            if not before.is_chance:
+                return tuple(found)
+            after = before
+        return ()
+
+    def _cells_of(self, move: Move, after: State) -> list[int]:
+        """The cells of a move or outcome that leads from here to the state after it."""
+        path = (self.game.outcome_paths if self.is_chance else self.game.paths)[move] or ()
         exact = [step for step in path if isinstance(step, int)]
-        if not exact:  # a set of cells was clicked: show those that changed
-            clicked = {c for step in path if isinstance(step, frozenset) for c in step}
-            exact = [
-                c for c, (a, b) in enumerate(zip(before.cells, self.cells, strict=True)) if a != b and c in clicked
-            ]
-        return tuple(exact)
+        if exact:
+            return exact
+        # a set of cells was clicked: show those that changed
+        clicked = {c for step in path if isinstance(step, frozenset) for c in step}
+        return [c for c, (a, b) in enumerate(zip(self.cells, after.cells, strict=True)) if a != b and c in clicked]
 
     # ---- playing ----
 

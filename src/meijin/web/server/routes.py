@@ -88,11 +88,14 @@ async def setup(request: Request, given: schema.SetupIn) -> Any:
 
 @router.get("/module", responses=PROBLEMS, tags=["games"])
 async def module(request: Request, game: Game) -> Any:
-    """A game as WebAssembly, where `features.modules` says so; the first time it is compiled, which takes seconds."""
+    """A game as WebAssembly, where `features.modules` says so; the first time it is compiled, which takes seconds.
+    Null for a game of the server's own files, which may change at any time."""
     full(request)
     await _tables(request).expect_game(game, True)
-    if not api(request).features(True)["modules"] or api(request).lanes.changes(game):
-        raise Refusal("refused", "this game is not compiled for pages; the server looks and searches")
+    if not api(request).features(True)["modules"]:
+        raise Refusal("refused", "games are not compiled for pages; the server looks and searches")
+    if api(request).lanes.changes(game):
+        return answer(None)
     return answer(await api(request).catalogue.module(game))
 
 

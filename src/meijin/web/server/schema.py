@@ -82,6 +82,7 @@ class GameSummary(Out):
     title: str
     summary: str
     seats: int
+    seat_range: tuple[int, int] | None = Field(None, description="The fewest and the most, by its parameter `players`.")
     chance: bool
     levels: bool = Field(False, description="Whether its champion plays at levels from 1 to 10.")
     problem: str | None = Field(None, description="Why it cannot be played.")
@@ -125,7 +126,7 @@ class Look(Out):
     scores: list[Score]
     tallies: dict[str, list[Score]] = {}
     ending: str = ""
-    last: list[int] = Field(description="The cells of the latest move.")
+    last: list[int] = Field(description="The cells of the latest move of a seat and of what chance did after it.")
 
 
 class SetupIn(In):

@@ -69,7 +69,7 @@
  * @property {boolean} setup
  * @property {string[]} refusals
  *
- * @typedef {{name: string, title: string, summary: string, seats: number, chance: boolean, levels?: boolean, problem?: string | null}} GameSummary  levels: its champion has them
+ * @typedef {{name: string, title: string, summary: string, seats: number, seat_range?: [number, number] | null, chance: boolean, levels?: boolean, problem?: string | null}} GameSummary  seat_range: the fewest and the most; levels: its champion has them
  *
  * @typedef {object} AgentInfo
  * @property {string} name
@@ -90,7 +90,7 @@
  * @property {number[]} scores
  * @property {Record<string, number[]>} tallies
  * @property {string} ending
- * @property {number[]} last  the cells of the latest move
+ * @property {number[]} last  the cells of the latest move of a seat and of what chance did after it
  *
  * @typedef {{seconds?: number | null, simulations?: number | null, depth?: number | null, nodes?: number | null}} Limit
  *

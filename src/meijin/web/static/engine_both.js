@@ -27,7 +27,7 @@ export function withBrowser(server) {
   const want = (game) => {
     if (games.has(game)) return;
     games.set(game, null);
-    ask(`module?game=${encodeURIComponent(game)}`).then(async (file) => games.set(game, await embeddedGame(file, worker))).catch(() => {});
+    ask(`module?game=${encodeURIComponent(game)}`).then(async (file) => file && games.set(game, await embeddedGame(file, worker))).catch(() => {});
   };
 
   /** @param {Table} table */

@@ -156,18 +156,31 @@ export class WasmGame {
     }
     const ending = turn === OVER && description.endings.length ? description.endings[this.#run("ending", HERE)] : "";
     const cells = this.#cells();
-    const last = moves.length ? this.#last(position, moves, cells) : [];
+    const last = this.#last(position, moves, cells);
     return { cells, turn, legal, scores, tallies, ending, last, ...(turn === CHANCE ? { odds } : {}) };
   }
 
-  /** The cells of the latest move. @param {string | null | undefined} position @param {number[]} moves @param {number[]} after */
+  /** The cells of the latest move of a seat and of what chance did after it; none before a seat has moved.
+   *  @param {string | null | undefined} position @param {number[]} moves @param {number[]} after */
   #last(position, moves, after) {
-    this.#load(this.record(position, moves.slice(0, -1)));
-    const names = this.#choices().turn === CHANCE ? this.description.outcomes : this.description.moves;
-    const path = names[moves[moves.length - 1]].path ?? [];
+    /** @type {number[]} */
+    let found = [];
+    for (let n = moves.length - 1; n >= 0; n--) {
+      this.#load(this.record(position, moves.slice(0, n)));
+      const { turn } = this.#choices(), before = this.#cells();
+      found = [...this.#cellsOf(moves[n], turn, before, after), ...found];
+      if (turn !== CHANCE) return found;
+      after = before;
+    }
+    return [];
+  }
+
+  /** The cells of a move or outcome. @param {number} move @param {number} turn @param {number[]} before @param {number[]} after */
+  #cellsOf(move, turn, before, after) {
+    const path = (turn === CHANCE ? this.description.outcomes : this.description.moves)[move].path ?? [];
     const exact = path.filter((step) => typeof step === "number");
     if (exact.length) return exact;
-    const clicked = new Set(path.filter(Array.isArray).flat()), before = this.#cells();
+    const clicked = new Set(path.filter(Array.isArray).flat());
     return after.map((_, cell) => cell).filter((cell) => after[cell] !== before[cell] && clicked.has(cell));
   }
 

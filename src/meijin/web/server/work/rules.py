@@ -97,7 +97,8 @@ def list_games(ask: Ask) -> list[dict[str, Any]]:
         row = {"name": name, "title": entry.metadata.get("title") or name.replace("_", " "), "summary": entry.summary}
         try:
             made = make(name)
-            row |= {"seats": made.seats, "chance": made.chance, "problem": None, "levels": has_levels(made)}
+            row |= {"seats": made.seats, "seat_range": made.seat_range, "chance": made.chance}
+            row |= {"problem": None, "levels": has_levels(made)}
         except Exception as error:  # no defaults, or a mistake in a user's file: the name is worth listing all the same
             row |= {"seats": 0, "chance": False, "problem": str(error)}
         found.append(row)

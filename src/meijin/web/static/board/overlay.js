@@ -2,7 +2,7 @@
  * What an agent thinks, on the board: a spot on every cell that one click away makes a move, or arrows where a move is
  * a way from cell to cell. Colours say how good a move is, sizes how much the agent looked at it.
  *
- * @import {Analysis, Description, MoveInfo, Step} from "../engine.js"
+ * @import {Analysis, Description, Step} from "../engine.js"
  * @import {BoardView} from "./view.js"
  */
 
@@ -10,29 +10,43 @@ import { pathOf, round } from "./geometry.js";
 
 const FEW = 12; // as many spots are all written on; of more only the best
 const ARROWS = 5;
+const RED = 0.28; // a move that loses so much is as red as can be
 
 /**
  * @typedef {"value" | "visits" | "prior"} Measure
  * @typedef {object} Opinion  one move as the overlay shows it
  * @property {number} move
  * @property {number} share  0..1: how much it counts beside the others
- * @property {number | null} loss  0: as good as the best; 1: as bad as can be
+ * @property {number | null} loss  0: as good as the best, and not worse than even; 1: as bad as can be
  * @property {string} main
  * @property {string} more
  * @property {boolean} best
  */
 
-/** How a score reads. @param {Description} description @param {number} value @param {boolean} [proven] */
-export function scoreText(description, value, proven = false) {
+/**
+ * How good scores are for each seat, from 0 to 1, where scores have bounds. Those of three seats and more add up to 1:
+ * seats that expect the same have the same share.
+ * @param {Description} description @param {number[]} values
+ */
+export function shares({ score_range: [low, high] }, values) {
+  if (low === null || high === null) return values.map(() => 0);
+  const parts = values.map((value) => Math.max(0, Math.min(1, (value - low) / (high - low))));
+  if (parts.length < 3) return parts;
+  const sum = parts.reduce((a, b) => a + b, 0);
+  return parts.map((part) => (sum ? part / sum : 1 / parts.length));
+}
+
+/** How a seat's score reads. @param {Description} description @param {number[]} values  of every seat @param {number} seat @param {boolean} [proven] */
+export function scoreText(description, values, seat, proven = false) {
   const [low, high] = description.score_range;
+  const value = values[seat];
   if (low === null || high === null) return compact(value);
   if (proven && description.seats.length > 1) {
     if (value >= high) return "win";
     if (value <= low) return "loss";
     if (Math.abs(value - (low + high) / 2) < 1e-9) return "draw";
   }
-  const share = (value - low) / (high - low);
-  return `${Math.round(100 * Math.max(0, Math.min(1, share)))}%`;
+  return `${Math.round(100 * shares(description, values)[seat])}%`;
 }
 
 /** @param {number} value */
@@ -52,10 +66,15 @@ export function compact(value) {
 export function opinions(description, analysis, measure) {
   const { moves, turn } = analysis;
   const [low, high] = description.score_range;
-  const mine = (/** @type {MoveInfo} */ info) => info.value?.[turn] ?? null;
-  const known = moves.map(mine).filter((value) => value !== null);
-  const best = mine(moves[0]) ?? (known.length ? Math.max(...known) : null);
-  const span = low !== null && high !== null ? high - low : Math.max(1e-9, Math.max(...known) - Math.min(...known)) * 2;
+  const bounded = low !== null && high !== null;
+  const own = moves.map((info) => info.value?.[turn] ?? null);
+  const known = own.filter((value) => value !== null);
+  const span = Math.max(1e-9, Math.max(...known) - Math.min(...known)) * 2;
+  const worths = moves.map(({ value }, rank) => (!value || own[rank] === null ? null : bounded ? shares(description, value)[turn] : own[rank] / span));
+  const best = worths[0] ?? (known.length ? Math.max(...worths.filter((worth) => worth !== null)) : null);
+  const seats = description.seats.length;
+  /** What is worse than even does not look good, even if nothing is better. @param {number} worth */
+  const behind = (worth) => (bounded && seats > 1 ? RED * (1 - seats * worth) : 0);
   const visits = moves.map((info) => info.visits ?? 0);
   const priors = moves.map((info) => info.prior ?? 0);
   const most = Math.max(...visits);
@@ -63,11 +82,11 @@ export function opinions(description, analysis, measure) {
   const all = visits.reduce((a, b) => a + b, 0);
   return new Map(
     moves.map((info, rank) => {
-      const value = mine(info);
-      const loss = value === null || best === null ? null : Math.max(0, Math.min(1, (best - value) / span));
+      const worth = worths[rank];
+      const loss = worth === null || best === null ? null : Math.min(1, Math.max(0, best - worth, behind(worth)));
       const weight = measure === "prior" && likely > 0 ? (info.prior ?? 0) / likely : most > 0 ? visits[rank] / most : likely > 0 ? priors[rank] / likely : 1 - rank / moves.length;
       const texts = {
-        value: value === null ? "" : scoreText(description, value, info.proven),
+        value: worth === null ? "" : scoreText(description, info.value ?? [], turn, info.proven),
         visits: info.visits === null ? "" : all > 0 && measure === "visits" ? percent(visits[rank] / all) : compact(info.visits),
         prior: info.prior === null ? "" : percent(info.prior),
       };
@@ -81,11 +100,11 @@ export function opinions(description, analysis, measure) {
 /** @param {number} share */
 export const percent = (share) => (share >= 0.095 ? `${Math.round(100 * share)}%` : share >= 0.0095 ? `${(100 * share).toFixed(1)}%` : "<1%");
 
-/** From green (as good as the best) over amber to red. @param {number | null} loss @param {boolean} [best] */
+/** From green over amber to red. @param {number | null} loss @param {boolean} [best] */
 export function hue(loss, best = false) {
   if (loss === null) return "hsl(212 62% 46%)";
-  if (best) return "hsl(172 68% 30%)";
-  const bad = Math.min(1, loss / 0.28);
+  if (best && loss < RED / 3) return "hsl(172 68% 30%)";
+  const bad = Math.min(1, loss / RED);
   const angle = bad < 0.5 ? 152 - 2 * bad * 112 : 40 - 2 * (bad - 0.5) * 34;
   return `hsl(${Math.round(angle)} ${Math.round(52 + 18 * bad)}% ${Math.round(36 + (bad < 0.5 ? 8 * bad : 4))}%)`;
 }
@@ -117,7 +136,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
   const sorted = [...spots].sort((a, b) => b[1].share - a[1].share);
   const drawn = sorted.map(([cell, opinion], i) => spot(cell, opinion, i < FEW && (sorted.length <= FEW || opinion.share > 0.1))).reverse();
   const ways = arrows.sort((a, b) => b.opinion.share - a.opinion.share).slice(0, ARROWS).filter(({ opinion }) => opinion.share > 0.03).reverse();
-  return drawn.join("") + ways.map(arrow).join("");
+  return drawn.join("") + ways.map(arrow).join("") + ways.map(label).join("");
 
   /** @param {Step} step @param {number} move */
   function cellOf(step, move) {
@@ -144,8 +163,18 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
     return `<g transform="translate(${round(place.x)} ${round(place.y)})" text-anchor="middle" fill="#fff"><circle r="${round(r)}" fill="${hue(loss, best)}" fill-opacity="${alpha.toFixed(2)}"${weak ? "" : ` stroke="#fff" stroke-opacity=".4" stroke-width="2"`}/>${ring}${text}</g>`;
   }
 
+  /** What an arrow says, at its end; where several end, the labels stand one above the other. @param {{to: number, opinion: Opinion}} way @param {number} place */
+  function label({ to, opinion }, place) {
+    const told = (/** @type {Opinion} */ { share, best }) => share > 0.12 || best;
+    if (!told(opinion)) return "";
+    const below = ways.slice(place + 1).filter((other) => other.to === to && told(other.opinion)).length;
+    const { loss, main, best } = opinion;
+    const { x, y, reach } = view.geometry.cells[to];
+    return `<g transform="translate(${round(x)} ${round(y + reach * 0.62 - 37 * below)})"><rect x="-31" y="-17" width="62" height="34" rx="17" fill="${hue(loss, best)}"/><text dy=".35em" font-size="24" font-weight="650" fill="#fff" text-anchor="middle">${main}</text></g>`;
+  }
+
   /** @param {{from: number, to: number, opinion: Opinion}} way */
-  function arrow({ from, to, opinion: { share, loss, main, best } }) {
+  function arrow({ from, to, opinion: { share, loss, best } }) {
     const [a, b] = [view.geometry.cells[from], view.geometry.cells[to]];
     const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
     const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
@@ -156,9 +185,7 @@ export function overlayMarkup(view, found, { picked, landings, turn }) {
     const [nx, ny] = [-uy, ux];
     const at = (/** @type {number} */ back, /** @type {number} */ side) => /** @type {[number, number]} */ ([ex - ux * back + nx * side, ey - uy * back + ny * side]);
     const shape = pathOf([[sx + nx * width * 0.3, sy + ny * width * 0.3], at(head, width * 0.42), at(head, head * 0.62), at(0, 0), at(head, -head * 0.62), at(head, -width * 0.42), [sx - nx * width * 0.3, sy - ny * width * 0.3]]);
-    const label = `<g transform="translate(${round(b.x)} ${round(b.y + b.reach * 0.62)})"><rect x="-31" y="-17" width="62" height="34" rx="17" fill="${hue(loss, best)}"/><text dy=".35em" font-size="24" font-weight="650" fill="#fff" text-anchor="middle">${main}</text></g>`;
-    const shown = share > 0.12 || best;
-    return `<path d="${shape}" fill="${hue(loss, best)}" fill-opacity="${(0.35 + 0.5 * Math.sqrt(share)).toFixed(2)}" stroke="#fff" stroke-opacity=".5" stroke-width="2" stroke-linejoin="round"/>${shown ? label : ""}`;
+    return `<path d="${shape}" fill="${hue(loss, best)}" fill-opacity="${(0.35 + 0.5 * Math.sqrt(share)).toFixed(2)}" stroke="#fff" stroke-opacity=".5" stroke-width="2" stroke-linejoin="round"/>`;
   }
 }
 

@@ -36,7 +36,7 @@ export class PieceSet {
     this.cell = geometry.cells.find((cell) => cell.tray === null) ?? geometry.cells[0];
     this.kind = geometry.board.kind;
     this.points = geometry.points;
-    const glyphs = pieces.filter((piece) => piece.fill && piece.glyph).map((piece) => piece.glyph.toUpperCase());
+    const glyphs = pieces.filter((piece) => piece.fill && piece.glyph && piece.shape !== "die").map((piece) => piece.glyph.toUpperCase());
     this.noughts = glyphs.length === 2 && glyphs.includes("X") && glyphs.includes("O");
     /** Whether the pieces fill their cells, which are then drawn as hollows. */
     this.tiled = pieces.some((piece) => piece.fill) && pieces.every((piece) => !piece.fill || ["tile", "die"].includes(piece.shape));

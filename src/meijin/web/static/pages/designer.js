@@ -68,6 +68,8 @@ function Play({ report, search, description }) {
 /** @param {{report: any}} props */
 function Laws({ report }) {
   const tried = (/** @type {any} */ law) => law.count > 0;
+  const name = (/** @type {any} */ law) => capital(law.name.replace(/\b[cg]pu\b/g, (/** @type {string} */ word) => word.toUpperCase()));
+  const note = (/** @type {any} */ law) => (tried(law) ? law.note || `${law.count} ${law.unit}` : /=False$/.test(law.note) ? "not tried here" : law.note.replace(/^left out: |`/g, "") || "nothing to try");
   return html`<details class="laws" open><summary>${report.laws.filter(tried).length} laws hold, ${report.laws.filter((/** @type {any} */ law) => !tried(law)).length} do not apply</summary>
-    <ul>${report.laws.map((/** @type {any} */ law) => html`<li title=${law.says} class=${tried(law) ? "" : "idle"}><${Icon} name=${tried(law) ? "check" : "close"} /><span>${capital(law.name)} <i>${law.note || `${law.count} ${law.unit}`}</i></span></li>`)}</ul></details>`;
+    <ul>${report.laws.map((/** @type {any} */ law) => html`<li title=${law.says} class=${tried(law) ? "" : "idle"}><${Icon} name=${tried(law) ? "check" : "minus"} /><span>${name(law)} <i>${note(law)}</i></span></li>`)}</ul></details>`;
 }

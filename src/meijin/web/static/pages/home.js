@@ -54,7 +54,8 @@ function Resume({ table }) {
 
 /** @param {{engine: Engine, game: GameSummary, onOptions: () => void}} props */
 function Card({ engine, game, onOptions }) {
-  const seats = game.seats === 1 ? "solitaire" : `${game.seats} players`;
+  const [fewest, most] = game.seat_range ?? [game.seats, game.seats];
+  const seats = most === 1 ? "solitaire" : `${fewest < most ? `${fewest} to ` : ""}${most} players`;
   if (game.problem) return html`<li class="card broken"><div class="words"><h2>${game.title}</h2><p class="error">${game.problem}</p></div></li>`;
   return html`<li class="card">
     <a class="whole" href=${address("play", game.name)} aria-label="Play ${game.title}"><${Preview} engine=${engine} name=${game.name} /></a>

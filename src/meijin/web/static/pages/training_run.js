@@ -7,7 +7,7 @@
 
 import { begin, tableAddress } from "../play/open.js";
 import { seatName } from "../play/tree.js";
-import { Chart } from "../ui/chart.js";
+import { Chart, short } from "../ui/chart.js";
 import { Button, Icon, Spinner, attempt, html, usePromise } from "../ui/kit.js";
 import { go } from "../ui/router.js";
 import { useEffect, useMemo, useState } from "../vendor/preact.js";
@@ -56,15 +56,25 @@ export function RunPage({ engine, name }) {
         ${run.agent && html`<${Button} kind="main" icon="play" label="Play against it" onClick=${() => void play(run.agent)} />`}</div></div>
     <${JobState} job=${run.job} />
     <div class="charts">${GROUPS.map(([title, pattern]) => {
-      const series = Object.keys(run.metrics).filter((column) => pattern.test(column)).map((column) => ({ name: column.replace(/^loss_loss$/, "all").replace(/^(loss|score)_/, "").replaceAll("_", " "), points: points(run.metrics, column) })).filter((each) => each.points.length);
+      const series = Object.keys(run.metrics).filter((column) => pattern.test(column)).map((column) => ({ ...curve(column, ready), points: points(run.metrics, column) })).filter((each) => each.points.length);
       return series.length ? html`<${Chart} key=${title} title=${title} series=${series} />` : "";
     })}</div>
     ${ready && run.tuples && html`<${Tuples} ...${run.tuples} description=${ready} />`}
-    ${ready && run.agent && html`<${SelfPlay} server=${server} run=${run.name} description=${ready} /><${Opinions} engine=${engine} run=${run.name} game=${game} description=${ready} />`}
-    <section><h2>Checkpoints</h2>${run.checkpoints.length ? html`<ul class="checkpoints">${[...run.checkpoints].reverse().map((/** @type {any} */ each) => html`<li><button type="button" class="button plain numbers" title="Play against ${each.name}" onClick=${() => void play(run.agent.replace(`"${run.name}"`, `"${each.name}"`))}>${each.iteration}</button></li>`)}</ul><p class="hollow">Click one to play against it.</p>` : html`<p class="hollow">None yet.</p>`}</section>
+    ${ready && run.agent && html`<${SelfPlay} server=${server} run=${run.name} description=${ready} /><${Opinions} engine=${engine} run=${run.name} game=${game} description=${ready} kept=${run.checkpoints.length} />`}
+    <section><h2>Checkpoints</h2>${run.checkpoints.length ? html`<ul class="checkpoints">${[...run.checkpoints].reverse().map((/** @type {any} */ each) => html`<li><button type="button" class="button plain numbers" title="Play against ${each.name}" onClick=${() => void play(run.agent.replace(`"${run.name}"`, `"${each.name}"`))}>${each.iteration}</button></li>`)}</ul><p class="hollow">Click one to play against it.</p>` : html`<p class="hollow">${run.agent ? "Only the latest is kept; it is the one you play against." : "None yet."}</p>`}</section>
     <details class="settings"><summary>Settings</summary><pre class="mono">${JSON.stringify(run.config, null, 2)}</pre></details>
   </main>`;
 }
+
+/** The name of a column's curve, and its colour if it is a seat's. @param {string} column @param {Description | null} description */
+function curve(column, description) {
+  const seat = /^score_seat_?(\d+)$/.exec(column)?.[1];
+  if (seat && description) return ofSeat(description, Number(seat));
+  return { name: column.replace(/^loss_loss$/, "all").replace(/^(loss|score)_/, "").replaceAll("_", " ") };
+}
+
+/** @param {Description} description @param {number} seat */
+const ofSeat = (description, seat) => ({ name: seatName(description, seat), colour: description.seats[seat]?.colour ?? undefined });
 
 /** The tuples of a network on small boards. @param {{description: Description, weights: number, symmetries: number, games: number | null, tuples: Tuple[]}} props */
 function Tuples({ description, weights, symmetries, games, tuples }) {
@@ -102,8 +112,8 @@ function SelfPlay({ server, run, description }) {
     ${boards.length > 0 && html`<div class="boards">${boards.map(({ look }, i) => html`<${MiniBoard} key=${i} description=${description} look=${look} />`)}</div>`}</section>`;
 }
 
-/** How the opinion of a position changed from checkpoint to checkpoint. @param {{engine: Engine, run: string, game: string, description: Description}} props */
-function Opinions({ engine, run, game, description }) {
+/** How the opinion of a position changed from checkpoint to checkpoint; of the latest alone if no other is kept. @param {{engine: Engine, run: string, game: string, description: Description, kept: number}} props */
+function Opinions({ engine, run, game, description, kept }) {
   const server = /** @type {Server} */ (engine.server);
   const [moves, setMoves] = useState(/** @type {number[]} */ ([]));
   const [asked, setAsked] = useState(/** @type {number[] | null} */ (null));
@@ -119,7 +129,7 @@ function Opinions({ engine, run, game, description }) {
     });
   }, [asked, run]);
   const known = said.filter((each) => each.iteration !== null);
-  const values = description.seats.map((_, seat) => ({ name: seatName(description, seat), points: known.flatMap((each) => (each.value ? [/** @type {[number, number]} */ ([each.iteration, each.value[seat]])] : [])) }));
+  const values = description.seats.map((_, seat) => ({ ...ofSeat(description, seat), points: known.flatMap((each) => (each.value ? [/** @type {[number, number]} */ ([each.iteration, each.value[seat]])] : [])) }));
   const last = known.at(-1);
   const liked = (last?.moves ?? []).slice(0, 5).filter((/** @type {any} */ info) => info.prior !== null).map((/** @type {any} */ info) => ({
     name: description.moves[info.move]?.name ?? "",
@@ -128,10 +138,11 @@ function Opinions({ engine, run, game, description }) {
       return found === null || found === undefined ? [] : [/** @type {[number, number]} */ ([each.iteration, found])];
     }),
   }));
-  return html`<section><h2>How its opinion of a position changed</h2>
+  return html`<section><h2>${kept ? "How its opinion of a position changed" : "Its opinion of a position"}</h2>
     <div class="beside"><${Explorer} engine=${engine} description=${description} game=${game} moves=${moves} onMoves=${setMoves} />
-      <div class="stack"><div class="row"><${Button} icon="chart" label="Ask every checkpoint" onClick=${() => setAsked([...moves])} /><span class="hollow">Play to a position first, if you like.</span></div>
+      <div class="stack"><div class="row"><${Button} icon="chart" label=${kept ? "Ask every checkpoint" : "Ask the latest checkpoint"} onClick=${() => setAsked([...moves])} /><span class="hollow">Play to a position first, if you like.</span></div>
         ${problem && html`<p class="error">${problem}</p>`}
-        ${known.length > 0 && html`<${Chart} title="Expected score" series=${description.seats.length === 2 ? values.slice(0, 1) : values} />${liked.length > 0 && html`<${Chart} title="Probability of its favourite moves" series=${liked} low=${0} />`}`}
+        ${!kept && last?.value && html`<p class="legend numbers">${values.map(({ name, colour }, seat) => html`<span><i style=${{ background: colour }}></i>${name} <b>${short(last.value[seat])}</b></span>`)}</p>`}
+        ${kept > 0 && known.length > 0 && html`<${Chart} title="Expected score" series=${description.seats.length === 2 ? values.slice(0, 1) : values} />${liked.length > 0 && html`<${Chart} title="Probability of its favourite moves" series=${liked} low=${0} />`}`}
       </div></div></section>`;
 }

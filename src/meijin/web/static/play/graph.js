@@ -35,7 +35,7 @@ export function ValueGraph({ session }) {
     void session.go(nodes[Math.max(0, Math.min(nodes.length - 1, at))]);
   };
   const now = points[here];
-  const label = now ? seats.map((seat) => `${seatName(description, seat)} ${scoreText(description, now[seat])}`).join(", ") : "";
+  const label = now ? seats.map((seat) => `${seatName(description, seat)} ${scoreText(description, now, seat)}`).join(", ") : "";
   const ground = seats.length === 1 ? description.seats[0].colour : null;
   return html`<figure class="graph">
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="Expected result over the game. ${label}" onClick=${pick}>

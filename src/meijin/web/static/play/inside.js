@@ -78,7 +78,7 @@ function Report({ session, area, analysis, agent, rival, rivalName, analyst }) {
   };
   return html`<div class="report">
     <div class="summary">
-      ${analysis.value && html`<div class="expects">${analysis.value.map((value, seat) => html`<span><i class="chip" style=${{ background: description.seats[seat].colour ?? "var(--faint)" }}></i>${scoreText(description, value, analysis.proven)}</span>`)}</div>`}
+      ${analysis.value && html`<div class="expects">${analysis.value.map((_, seat, values) => html`<span><i class="chip" style=${{ background: description.seats[seat].colour ?? "var(--faint)" }}></i>${scoreText(description, values, seat, analysis.proven)}</span>`)}</div>`}
       <div class="facts numbers"><span class="mono">${agent}</span> ${facts.join(" · ")}${analyst.busy ? html`<i class="pulse"></i>` : ""}</div>
       ${analysis.note && html`<div class="facts">${analysis.note}</div>`}
       ${analysis.random && html`<div class="facts">its move is a random one</div>`}
@@ -108,8 +108,8 @@ function Row({ session, area, info, turn, share, opinion, rival, has }) {
   const hide = () => void area.showLine(null);
   return html`<tr onMouseEnter=${show} onMouseLeave=${hide}>
     <td><button type="button" class="pick" onFocus=${show} onBlur=${hide} onClick=${() => { hide(); if (session.offered?.includes(info.move)) void session.play(info.move); }}><i style=${{ background: hue(opinion?.loss ?? null, opinion?.best) }}></i>${name(info.move)}</button></td>
-    ${has("value") && html`<td>${value === undefined || value === null ? "–" : scoreText(description, value, info.proven)}${info.proven ? html`<span class="proven" title="proven">✓</span>` : ""}</td>`}
-    ${rival && html`<td>${other?.value ? scoreText(description, other.value[turn], other.proven) : other?.visits ? compact(other.visits) : "–"}</td>`}
+    ${has("value") && html`<td>${info.value && value !== null ? scoreText(description, info.value, turn, info.proven) : "–"}${info.proven ? html`<span class="proven" title="proven">✓</span>` : ""}</td>`}
+    ${rival && html`<td>${other?.value ? scoreText(description, other.value, turn, other.proven) : other?.visits ? compact(other.visits) : "–"}</td>`}
     ${has("visits") ? html`<td class="share"><i style=${{ width: `${Math.round(100 * (opinion?.share ?? share))}%` }}></i><span>${percent(share)}</span></td>` : has("prior") && html`<td class="share"><i style=${{ width: `${Math.round(100 * (opinion?.share ?? share))}%` }}></i><span>${percent(share)}</span></td>`}
     <td class="line">${line.slice(1, 9).map(name).join(" ")}</td>
   </tr>`;

@@ -59,7 +59,7 @@ function Move({ session, node, numbered }) {
   const { description, current, tip } = session;
   const pairs = description.seats.length === 2 && !description.chance;
   const begins = !pairs || node.mover === 0;
-  const number = pairs ? `${Math.floor((node.ply - 1) / 2) + 1}.${begins ? "" : "…"}` : `${node.ply}.`;
+  const number = pairs ? `${Math.floor((node.ply - 1) / 2) + 1}.${begins ? "" : "…"}` : `${description.chance ? node.number : node.ply}.`;
   const mistake = mistakeAt(session, node);
   const name = moveName(description, node);
   const state = `${node === current ? "current" : ""} ${node.undone ? "undone" : ""} ${node === tip && session.table ? "tip" : ""} ${node.mover === CHANCE ? "chance" : ""} ${mistake?.kind ?? ""}`;

@@ -186,13 +186,14 @@ function Choices({ offer, area }) {
 function MoveInput({ session }) {
   const [problem, setProblem] = useState("");
   const legal = session.offered;
+  const over = session.current.look?.turn === OVER || (session.live && session.state?.result);
   const enter = (/** @type {Event} */ event) => {
     event.preventDefault();
     const input = /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (event.target).elements[0]);
     const names = session.current.look?.turn === CHANCE ? session.description.outcomes : session.description.moves;
     const move = legal?.find((each) => names[each].name.toLowerCase() === input.value.trim().toLowerCase());
     if (move === undefined) {
-      setProblem(legal ? `“${input.value}” is not legal here` : "It is not your turn");
+      setProblem(legal ? `“${input.value}” is not legal here` : over ? "The game is over" : "It is not your turn");
       return;
     }
     setProblem("");

@@ -5,7 +5,7 @@
  * @import {Session} from "./session.js"
  */
 
-import { scoreText } from "../board/overlay.js";
+import { scoreText, shares } from "../board/overlay.js";
 import { Button, Dialog, Field, Icon, Segments, attempt, html, useEvents } from "../ui/kit.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { AgentPicker, agentTitle, opponent, remember } from "./opponents.js";
@@ -89,7 +89,7 @@ function Clock({ session, seat }) {
   return html`<span class="clock numbers ${runs ? "runs" : ""} ${left < 20 ? "low" : ""}">${minutes}:${seconds}</span>`;
 }
 
-/** What is expected, as shares of a bar beside the board. @param {{session: Session}} props */
+/** What is expected, as parts of a bar beside the board. @param {{session: Session}} props */
 export function ExpectationBar({ session }) {
   useEvents(session, ["thought"]);
   const { description, current, state } = session;
@@ -97,11 +97,10 @@ export function ExpectationBar({ session }) {
   if (description.seats.length < 2 || low === null || high === null) return "";
   const over = current.look?.turn === -2 || (session.live && state?.result);
   const value = over ? (session.live ? state?.result?.scores : null) ?? current.look?.scores : session.opinion?.analysis.value ?? nearest(session);
-  const shares = value ? value.map((v) => Math.max(0.02, (v - low) / (high - low))) : description.seats.map(() => 1);
-  const sum = shares.reduce((a, b) => a + b, 0);
-  const text = value ? value.map((v, seat) => `${seatName(description, seat)} ${scoreText(description, v)}`).join(", ") : "not known yet";
+  const parts = value ? shares(description, value) : description.seats.map(() => 1);
+  const text = value ? value.map((_, seat) => `${seatName(description, seat)} ${scoreText(description, value, seat)}`).join(", ") : "not known yet";
   return html`<div class="expectation ${value ? "" : "unknown"}" role="img" aria-label="Expected result: ${text}" title=${text}>
-    ${[...description.seats.keys()].reverse().map((seat) => html`<i style=${{ flexGrow: (1000 * shares[seat]) / sum, background: description.seats[seat].colour ?? `hsl(${210 + 80 * seat} 20% ${60 - 18 * seat}%)` }}></i>`)}
+    ${[...description.seats.keys()].reverse().map((seat) => html`<i style=${{ flexGrow: 1000 * Math.max(0.02, parts[seat]), background: description.seats[seat].colour }}></i>`)}
   </div>`;
 }
 

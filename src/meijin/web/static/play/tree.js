@@ -47,6 +47,13 @@ export class Node {
     return nodes;
   }
 
+  /** Moves of seats up to here, without what chance did. */
+  get number() {
+    let count = 0;
+    for (let node = /** @type {Node} */ (this); node.parent; node = node.parent) if (node.mover !== CHANCE) count++;
+    return count;
+  }
+
   /** From here along the first moves to the end. @returns {Node[]} */
   get main() {
     /** @type {Node[]} */
