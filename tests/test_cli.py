@@ -212,7 +212,7 @@ def test_match() -> None:
     assert "mcts(simulations=50)" in text and "as X" in text and "95 % interval" in text
     result = good_json(*command)
     assert set(result) == {
-        "game", "games", "plies", "seed", "openings", "agents", "elo", "sprt", "endings", "forfeits",
+        "game", "games", "plies", "seed", "openings", "agents", "elo", "sprt", "endings", "forfeits", "stopped",
     }  # fmt: skip
     assert (result["game"], result["games"], result["seed"]) == (SMALL, 6, 4)
     assert [agent["name"] for agent in result["agents"]] == ["mcts(simulations=50)", "random"]

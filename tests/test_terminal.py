@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -430,3 +433,63 @@ def test_inspect_watch_shows_the_search_until_ctrl_c() -> None:
     child.expect(eof())
     child.close()
     assert child.exitstatus == 0
+
+
+def interrupted(ready: str, *words: str) -> str:
+    """What a command prints on a terminal when Ctrl-C is pressed once it has printed `ready`."""
+    child = spawn(*words)
+    child.expect(ready)
+    child.sendintr()
+    child.expect(eof())
+    child.close()
+    assert child.exitstatus == 130
+    text = str(re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", child.before))
+    for trouble in ("Traceback", "Error", "ignored"):
+        assert trouble not in text, text
+    return text
+
+
+def test_a_match_that_is_stopped_shows_the_games_so_far_and_leaves_nothing_behind() -> None:
+    agents = ("mcts(simulations=20)", "mcts(simulations=10)")
+    text = interrupted(r"[1-9]\d*/100000", "match", SMALL, *agents, "--games", "100000")
+    assert re.search(r"[1-9][\d,]* of 100,000, stopped", text)
+    assert "wins" in text and "Elo" in text
+
+
+def test_ctrl_c_while_workers_start_prints_no_traceback() -> None:
+    # In a session of its own, whose whole group gets the signal, as from a terminal.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from meijin.cli import main; main()"
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-c", code, "evaluate", SMALL, "mcts(simulations=50)", "vs(random, games=100000)"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while len(_group(program.pid)) < 3:  # itself, the resource tracker and the fork server
+        assert program.poll() is None
+        time.sleep(0.001)
+    os.killpg(program.pid, signal.SIGINT)
+    _, said = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert said == "stopped before a game ended\n"
+
+
+def _group(leader: int) -> list[int]:
+    """The processes of a group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[2]) == leader:
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_what_was_found_before_ctrl_c_is_shown() -> None:
+    interrupted("4 +2,401 ", "perft", "connect_four", "--depth", "30")
+    looked = interrupted("looking at", "inspect", "connect_four", "--seconds", "1000")
+    assert "visits" in looked and "stopped: " in looked
+    text = interrupted("vs", "evaluate", SMALL, "mcts(simulations=20)", "vs(random, games=100000)")
+    assert "stopped" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -14,8 +15,8 @@ from meijin.arena.evaluators import EvaluationResult, evaluate, evaluator, evalu
 from meijin.arena.pool import cores
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import busy, out, print_json, table, warn
-from meijin.cli.program import interruptible
+from meijin.cli.console import busy, err, out, print_json, table, warn
+from meijin.cli.program import INTERRUPTED, until_stopped
 from meijin.cluster.connection import Cluster
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -51,24 +52,35 @@ def run(
     if workers is None:
         workers = cores() if ray is None else 0
     found: list[EvaluationResult] = []
+    stop, stopped = threading.Event(), False
     with ExitStack() as stack:
         if ray is not None:  # one connection for all evaluators
             stack.enter_context(Cluster(ray, warn))
         for each in chosen:
             with busy(f"{agent}: {each.name}"):
-                found.append(
-                    interruptible(
+                try:
+                    result, stopped = until_stopped(
                         lambda each=each: evaluate(  # type: ignore[misc]
                             game, agent, each, seed=seed, limit=limit(seconds, simulations), workers=workers,
-                            ray=ray, warn=warn,
-                        )
-                    )
-                )  # fmt: skip
+                            ray=ray, warn=warn, stopping=stop.is_set,
+                        ),
+                        stop.set,
+                                )  # fmt: skip
+                except KeyboardInterrupt:  # before its first game ended
+                    stopped = True
+                else:
+                    found.append(result)
+            if stopped:
+                break
     if as_json:
         evaluations = [{**asdict(each), "reached": each.reached} for each in found]
-        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": evaluations})
+        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": evaluations, "stopped": stopped})
+    elif found:
+        _print(game, agent, seed, found, stopped)
     else:
-        _print(game, agent, seed, found)
+        err().print("stopped before a game ended")
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
     if any(evaluation.reached is False for evaluation in found):
         raise typer.Exit(MISSED)
 
@@ -88,7 +100,7 @@ def _list(game: Game, as_json: bool) -> None:
     console.print(Text.assemble((game.title, "bold"), " by default: ", (", ".join(usual), "cyan")))
 
 
-def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult]) -> None:
+def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult], stopped: bool) -> None:
     goals = any(evaluation.goal is not None for evaluation in found)
     right = ("value", "95 % interval", "games", "seconds", *(("goal",) if goals else ()))
     shown = table("evaluator", *right, "", right=right)
@@ -106,7 +118,9 @@ def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult])
             row.append(_goal(evaluation))
         shown.add_row(*row, Text(_remark(evaluation), "dim"))
     console = out()
-    console.print(Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}", "dim")))
+    console.print(
+        Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}{', stopped' * stopped}", "dim"))
+    )
     console.print(shown)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
 from rich import box
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -21,7 +22,7 @@ from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import limit, position, prepare, shown
 from meijin.cli.console import busy, out, print_json, table, telling
-from meijin.cli.program import interruptible
+from meijin.cli.program import INTERRUPTED, interruptible, until_stopped
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -72,14 +73,17 @@ def inspect(
         _print_analysis(state, named, analysis)
         return
     with busy(f"{named} is looking at the position"):
-        analysis = interruptible(lambda: player.analyse(state, chosen), player.stop)
+        analysis, stopped = until_stopped(lambda: player.analyse(state, chosen), player.stop)
     if as_json:
-        print_json(_as_json(state, named, analysis) | _reasons_as_json(state, player, analysis))
+        found = _as_json(state, named, analysis) | _reasons_as_json(state, player, analysis)
+        print_json(found | {"stopped": stopped})
     else:
         _print_position(state)
-        _print_analysis(state, named, analysis)
+        _print_analysis(state, f"{named}, stopped" if stopped else named, analysis)
         if (parts := _reasons_table(state, player, analysis)) is not None:
             out().print(parts)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _watched(state: State, agent: Agent, limit: Limit, named: str) -> Analysis:

@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ T = TypeVar("T")
 FAILED = 2  # a mistake of the person at the keyboard
 INTERRUPTED = 130  # as shells report SIGINT
 CLOSED = 141  # as shells report SIGPIPE
+SOON, PATIENCE = 1.0, 5.0  # seconds that stopped work gets: to end, and to give a result
 
 
 class Program(TyperGroup):
@@ -77,32 +79,51 @@ _running: list[threading.Thread] = []  # work that Ctrl-C left behind
 def interruptible(work: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
     """Run work in a thread, so that Ctrl-C raises at once: compiled code does not look at signals.
 
-    `stop` asks the work to end early, as `Agent.stop` does; it gets a second to do so.
+    `stop` asks the work to end early, as `Agent.stop` does.
+    """
+    result, stopped = until_stopped(work, stop, SOON)
+    if stopped:
+        raise KeyboardInterrupt
+    return result
+
+
+def until_stopped(work: Callable[[], T], stop: Callable[[], None] | None, patience: float = PATIENCE) -> tuple[T, bool]:
+    """Like `interruptible`, but what the work returns after `stop` within `patience` seconds is kept.
+
+    Returns the result, and whether the work was stopped.
     """
     results: list[T] = []
     errors: list[BaseException] = []
+    done = threading.Event()  # and not `Thread.join`, after which an interrupted thread can seem to have ended
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)  # in parts: the system may tell another thread of Ctrl-C, which does not wake this one
+        while not done.wait(0.1):  # in parts, as Ctrl-C does not wake this thread if the system tells another
+            pass
     except KeyboardInterrupt:
-        if stop is not None:
-            stop()
-            thread.join(1.0)
-        if thread.is_alive():
-            _running.append(thread)
-        raise
+        try:
+            end = time.monotonic() + patience
+            while stop is not None and not done.is_set() and time.monotonic() < end:
+                stop()  # again and again: an agent may not have begun
+                done.wait(0.05)
+        finally:  # also when Ctrl-C is pressed again
+            if not done.is_set():
+                _running.append(thread)
+        if not results:
+            raise
+        return results[0], True
     if errors:
         raise errors[0]
-    return results[0]
+    return results[0], False
 
 
 def explained(error: Exception) -> str | None:
