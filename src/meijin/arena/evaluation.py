@@ -17,7 +17,7 @@ from meijin.arena.pool import Stopping, never
 from meijin.arena.stats import Interval
 from meijin.core import config
 from meijin.core.agent import Agent, Limit
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_of
 from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
@@ -135,7 +135,7 @@ def evaluate(
     `workers`, `ray`, `warn`, `stopping`: as in `match`; evaluators that play no matches ask the agent in this process.
     Equal arguments give equal results, wherever games are played, unless a clock decides.
     """
-    game = make(game) if isinstance(game, str) else game
+    game = game_of(game)
     by = evaluator(by) if isinstance(by, str) else by
     if why := by.unfit(game):
         raise BadParameter(f"{by.name} does not fit {game}: {why}")

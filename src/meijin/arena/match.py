@@ -18,7 +18,7 @@ from meijin.arena.pool import Stopping, never, play_tasks
 from meijin.arena.record import GameRecord, Task, derive
 from meijin.arena.stats import EloDifference, Tally, elo_difference, result
 from meijin.core.agent import Limit
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_of
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.statistics import Sprt, SprtProgress, pentanomial
@@ -138,7 +138,7 @@ def match(
     `warn` gets what goes wrong and is survived. Once `stopping` answers true, the match ends with the games that have.
     Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
-    game = make(game) if isinstance(game, str) else game
+    game = game_of(game)
     limits = _limits(limit, len(names))
     if games < 1:
         raise BadParameter(f"games = {games}: must be at least 1")
