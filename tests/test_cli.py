@@ -78,6 +78,15 @@ def test_mistakes_in_the_arguments() -> None:
     assert "'--depth'" in bad("perft", SMALL, "--depth", "abc")
 
 
+def test_an_unknown_option_is_compared_with_those_of_its_command() -> None:
+    said = bad("inspect", SMALL, "--postion", "x")
+    assert said == "error: no such option: --postion; did you mean '--position'?; see 'meijin inspect --help'\n"
+    assert bad("bench", SMALL, "--position", "x") == "error: no such option: --position; see 'meijin bench --help'\n"
+    assert "error: option '--sprt' requires 2 arguments; see 'meijin match --help'" in bad(
+        "match", SMALL, "--sprt", "0"
+    )
+
+
 def test_error_is_one_line_without_traceback() -> None:
     done = shell("inspect", "conect_four")
     assert (done.returncode, done.stdout) == (2, "")
@@ -336,6 +345,15 @@ def test_perft() -> None:
     assert good_json("perft", SMALL, "--depth", "2", "--moves", "b2")["nodes"] == [8, 56]
     assert "16,807" in good("perft", "connect_four", "--depth", "5")
     assert "--depth 0: choose from 1" in bad("perft", SMALL, "--depth", "0")
+
+
+def test_a_position_to_begin_from() -> None:
+    cross = ("--position", "1OX/3/2X 1")
+    found = good_json("inspect", SMALL, *cross, "--moves", "b2", "--agent", "perfect")
+    assert (found["position"], found["history"], found["best"]) == (cross[1], ["b2"], "c2")
+    assert good_json("perft", SMALL, "--depth", "2", *cross)["nodes"] == [6, 30]
+    assert "--position '1OX 1': " in bad("perft", SMALL, "--depth", "2", "--position", "1OX 1")
+    assert "the game is over in this position" in bad("inspect", "nim(heaps=(1, 2))", "--position", "0,0 0")
 
 
 def test_bench() -> None:

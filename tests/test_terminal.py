@@ -112,6 +112,15 @@ def test_a_line_to_begin_from() -> None:
     assert "--moves 'a1 a1': 'a1' is not legal here" in result.stderr and "(after: a1)" in result.stderr
 
 
+def test_a_position_to_begin_from_is_kept(tmp_path: Path) -> None:
+    begin = ("--position", "1OX/3/2X 1")
+    text = typed(SMALL, "b2", f"save {tmp_path / 'game.sgf'}", options=(*BOTH, *begin))
+    assert "2 .[O]." in text and "this game began with '1OX/3/2X 1'" in " ".join(text.split())
+    text = good("play", SMALL, "--resume", input="c2\nrematch\n")
+    assert "3 . O X\n  2 .[O]." in text and "X wins" in text
+    assert "2 . . ." in text.split("rematch")[1]
+
+
 def test_agents_alone_just_play(data: Path) -> None:
     watch = ["play", SMALL, "--seat", "0=random", "--seat", "1=random", "--seed", "5"]
     assert good(*watch) == good(*watch)

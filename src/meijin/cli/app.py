@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from meijin.cli.fame_app import hall
-from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Ray, Seconds, Simulations
+from meijin.cli.options import (
+    LOOK,
+    PLAY,
+    TRAIN,
+    WRITE,
+    GameName,
+    Json,
+    Load,
+    Moves,
+    Position,
+    Ray,
+    Seconds,
+    Simulations,
+)
 from meijin.cli.program import Program
 from meijin.cli.records_app import games_db, replay
 from meijin.cli.training_app import champions, sweep, tables, train
@@ -83,6 +96,7 @@ def play(
             "--level", metavar="N", help="Play against the champion at this level, 1 (beginner) to 10 (full strength)."
         ),
     ] = None,
+    position: Position = "",
     moves: Moves = "",
     seconds: Seconds = None,
     simulations: Simulations = None,
@@ -95,7 +109,7 @@ def play(
     """Play a game in the terminal against agents or other people, or watch agents play."""
     from meijin.cli import play as command
 
-    command.play(game, seat or [], level, moves, seconds, simulations, seed, load or [], resume)
+    command.play(game, seat or [], level, position, moves, seconds, simulations, seed, load or [], resume)
 
 
 @app.command(rich_help_panel=PLAY)
@@ -358,6 +372,7 @@ app.command(rich_help_panel=LOOK)(replay)
 @app.command(rich_help_panel=LOOK)
 def inspect(
     game: GameName,
+    position: Position = "",
     moves: Moves = "",
     agent: Annotated[
         str | None,
@@ -378,13 +393,14 @@ def inspect(
     """Show what an agent thinks of every move in a position."""
     from meijin.cli import inspect as command
 
-    command.inspect(game, moves, agent, seconds, simulations, seed, watch, load or [], json)
+    command.inspect(game, position, moves, agent, seconds, simulations, seed, watch, load or [], json)
 
 
 @app.command(rich_help_panel=LOOK)
 def perft(
     game: GameName,
     depth: Annotated[int, typer.Option("--depth", metavar="N", help="Count lines of up to N plies.")],
+    position: Position = "",
     moves: Moves = "",
     load: Load = None,
     json: Json = False,
@@ -392,7 +408,7 @@ def perft(
     """Count the lines of play to a depth, to compare with published numbers."""
     from meijin.cli import measure
 
-    measure.perft(game, depth, moves, load or [], json)
+    measure.perft(game, depth, position, moves, load or [], json)
 
 
 @app.command(rich_help_panel=LOOK)

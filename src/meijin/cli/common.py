@@ -28,11 +28,14 @@ def prepare(load: Sequence[Path], *more: Registry[Any]) -> list[Entry[Any]]:
     return [entry for path in load for entry in load_file(path, *more)]
 
 
-def position(game: Game, moves: str) -> State:
-    """The position after a line of moves from the start."""
+def position(game: Game, moves: str, begin: str = "") -> State:
+    """The position after a line of moves, from the start or from a position given as text."""
     from meijin.core.state import State
 
-    state = State(game)
+    try:
+        state = State.from_position(game, begin) if begin else State(game)
+    except MeijinError as error:
+        raise type(error)(f"--position '{begin}': {error}") from None
     try:
         return state.play_line(moves)
     except MeijinError as error:

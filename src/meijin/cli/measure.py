@@ -31,12 +31,12 @@ SEARCHES = 3  # at least; the median counts
 GPU_THREADS = 1 << 17
 
 
-def perft(name: str, depth: int, moves: str, load: Sequence[Path], as_json: bool) -> None:
+def perft(name: str, depth: int, begin: str, moves: str, load: Sequence[Path], as_json: bool) -> None:
     if not 1 <= depth <= DEPTHS:
         raise BadParameter(f"--depth {depth}: choose from 1 to {DEPTHS}")
     prepare(load)
     game = make(name)
-    state = position(game, moves)
+    state = position(game, moves, begin)
     _count(state, 1)  # compiles, so that the time of depth 1 does not include it
     rows: list[tuple[int, float]] = []
     console = out()
@@ -60,6 +60,7 @@ def perft(name: str, depth: int, moves: str, load: Sequence[Path], as_json: bool
             print_json(
                 {
                     "game": str(game),
+                    "position": begin,
                     "moves": [move.name for move in state.history],
                     "nodes": [nodes for nodes, _ in rows],
                     "seconds": [seconds for _, seconds in rows],

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from typer.core import TyperGroup
 
@@ -49,7 +49,7 @@ class Program(TyperGroup):
             if type(error).__name__ == "NoArgsIsHelpError":  # a command that is only a group of commands
                 print(error.ctx.get_help())  # type: ignore[attr-defined]
                 sys.exit(0)
-            message = explained(error)
+            message = explained(error, self._command(args))
             if message is None:  # a bug, here or in a user's game: the traceback helps
                 raise
             complain(message)
@@ -61,6 +61,16 @@ class Program(TyperGroup):
                 sys.stdout.flush()
                 os._exit(INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+    def _command(self, args: Sequence[str]) -> str:
+        """The command that the arguments name: "meijin champion list"."""
+        words, group = ["meijin"], cast(Any, self)
+        for word in args:
+            group = getattr(group, "commands", {}).get(word)
+            if group is None:
+                break
+            words.append(word)
+        return " ".join(words)
 
 
 def spelled_out(args: Sequence[str]) -> list[str]:
@@ -126,18 +136,22 @@ def until_stopped(work: Callable[[], T], stop: Callable[[], None] | None, patien
     return results[0], False
 
 
-def explained(error: Exception) -> str | None:
-    """The message for the person who caused the error; None for a bug."""
-    from meijin.core.errors import MeijinError
+def explained(error: Exception, command: str) -> str | None:
+    """The message for the person who caused the error with that command; None for a bug."""
+    from meijin.core.errors import MeijinError, suggest
 
     if isinstance(error, MeijinError):
         return str(error)
-    context = getattr(error, "ctx", None)
     describe = getattr(error, "format_message", None)  # a mistake in the arguments, found by typer
     if describe is None:
         return None
     text = str(describe()).strip().rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}; see '{context.command_path} --help'" if context else text
+    if isinstance(unknown := getattr(error, "option_name", None), str) and hasattr(error, "possibilities"):
+        # Typer suggests what has little in common but the dashes.
+        options = cast(Any, error).ctx.command.params
+        known = [name[2:] for each in options for name in each.opts if name.startswith("--")]
+        text = f"no such option: {unknown}" + suggest(unknown.lstrip("-"), known).replace("'", "'--", 1)
+    return f"{text[:1].lower()}{text[1:]}; see '{command} --help'"
 
 
 def complain(message: str) -> None:

@@ -382,7 +382,7 @@ class Session:
             if player is not None:
                 player.seed(self.begun.seed + seat)
         self.rng = stream(self.begun.seed, self.game.seats + self.begun.opening)
-        self.state = State(self.game).play_line(self.state.history[: self.begun.opening])
+        self.state = self.begun.beginning(self.game).play_line(self.state.history[: self.begun.opening])
         self.path, self.touched, self.resigned, self.yields = saved.new_file(self.begun.game), False, None, None
         self.introduce()
         return Then.GO_ON
