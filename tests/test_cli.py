@@ -21,6 +21,7 @@ from meijin.core.agent import Analysis, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError, UnknownName
 from meijin.core.state import State
+from meijin.learning import files
 
 # Small enough to be searched to the end in no time.
 SMALL = "tic_tac_toe"
@@ -55,6 +56,13 @@ def test_help_lists_every_command() -> None:
     for command in ("games", "agents", "play", "rules", "match", "inspect", "perft", "bench", "new", "check"):
         assert command in text
         assert "Usage: meijin" in good(command, "--help")
+
+
+def test_help_shows_flags_without_a_value() -> None:
+    for command in (["inspect"], ["champion", "list"]):
+        text = good(*command, "--help")
+        assert "--json" in text and "--help" in text and "-h " in text
+        assert "bool" not in text.lower()
 
 
 def test_version() -> None:
@@ -436,6 +444,11 @@ def test_new_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("two words", "class", "../up", "3d", ""):
         assert "cannot name a game" in bad("new", name)
     assert "already" in bad("new", "connect_four")
+
+
+def test_publish_says_that_pages_play_no_n_tuple_networks() -> None:
+    said = bad("publish", "nim", "--net", str(files.PACKAGED / "nim.safetensors"))
+    assert "n-tuple network" in said and "meijin train nim zero" in said
 
 
 def test_load_of_a_broken_file(tmp_path: Path) -> None:

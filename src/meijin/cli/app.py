@@ -22,7 +22,7 @@ from meijin.cli.options import (
     Seconds,
     Simulations,
 )
-from meijin.cli.program import Program
+from meijin.cli.program import HELP, Program
 from meijin.cli.records_app import games_db, replay
 from meijin.cli.training_app import champions, sweep, tables, train
 
@@ -34,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
 )
 
 

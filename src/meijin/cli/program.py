@@ -11,9 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
+import typer
 from typer.core import TyperGroup
 
 T = TypeVar("T")
+
+HELP = ["-h", "--help"]
 
 FAILED = 2  # a mistake of the person at the keyboard
 INTERRUPTED = 130  # as shells report SIGINT
@@ -23,6 +26,10 @@ SOON, PATIENCE = 1.0, 5.0  # seconds that stopped work gets: to end, and to give
 
 class Program(TyperGroup):
     """The group of all commands, which turns exceptions into an exit status."""
+
+    def __init__(self, **attributes: Any):
+        super().__init__(**attributes)
+        _show_flags_without_values(self)
 
     def main(
         self,
@@ -71,6 +78,15 @@ class Program(TyperGroup):
                 break
             words.append(word)
         return " ".join(words)
+
+
+def _show_flags_without_values(command: Any) -> None:
+    """Typer's help would say `--json <bool>`."""
+    for option in command.get_params(typer.Context(command, help_option_names=HELP)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for each in getattr(command, "commands", {}).values():
+        _show_flags_without_values(each)
 
 
 def spelled_out(args: Sequence[str]) -> list[str]:
