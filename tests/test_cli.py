@@ -16,7 +16,9 @@ from rich.console import Console
 
 from commands import good, run
 from meijin.agents.catalogue import agents, build
+from meijin.arena.stats import elo_difference
 from meijin.cli.inspect import moves_table
+from meijin.cli.match import elo_words
 from meijin.core.agent import Analysis, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError, UnknownName
@@ -255,6 +257,24 @@ def test_match_of_one_seat_gives_the_mean_score() -> None:
     assert agent["score"] > 1 and agent["interval"][0] <= agent["score"] <= agent["interval"][1]
     assert good_json("match", "2048", "random", "--games", "1")["agents"][0]["interval"] == [None, None]
     assert "mean score" in good("match", "2048", "random", "--games", "2")
+
+
+def test_a_match_won_by_one_side_alone_gives_a_bound_of_the_difference() -> None:
+    assert elo_words(elo_difference([[1.0, 1.0]] * 10)) == (("at least +287 Elo", "bold"), " (95 %)")
+    assert elo_words(elo_difference([[0.0, 0.0]] * 10)) == (("at most -287 Elo", "bold"), " (95 %)")
+
+
+def test_a_limit_that_nobody_can_wait_for_is_refused() -> None:
+    assert "--seconds inf: nobody can wait that long; give at most 1,000,000" in bad(
+        "inspect", SMALL, "--seconds", "inf"
+    )
+    for command in (
+        ["inspect", SMALL],
+        ["match", SMALL, "random", "random"],
+        ["play", SMALL],
+        ["evaluate", SMALL, "mcts"],
+    ):
+        assert "nobody can wait that long" in bad(*command, "--simulations", "9" * 20)
 
 
 def test_match_errors() -> None:

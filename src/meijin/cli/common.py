@@ -42,7 +42,13 @@ def position(game: Game, moves: str, begin: str = "") -> State:
         raise type(error)(f"--moves '{moves}': {error}") from None
 
 
+MOST = {"--seconds": 1_000_000, "--simulations": 10**12}  # days; more is a slip, and nobody could wait for it
+
+
 def limit(seconds: float | None, simulations: int | None) -> Limit:
+    for (name, most), given in zip(MOST.items(), (seconds, simulations), strict=True):
+        if given is not None and given > most:
+            raise BadParameter(f"{name} {given}: nobody can wait that long; give at most {most:,}")
     return Limit(seconds=seconds, simulations=simulations)
 
 

@@ -22,7 +22,7 @@ from meijin.arena.match import match as play_match
 from meijin.arena.openings import openings
 from meijin.arena.play import now
 from meijin.arena.pool import cores
-from meijin.arena.stats import Tally
+from meijin.arena.stats import EloDifference, Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare, shown
 from meijin.cli.console import counting, err, out, print_json, table, warn
@@ -234,15 +234,14 @@ def _print_more(result: MatchResult, console: Console) -> None:
     """Below the table: Elo, the sequential test, games that ended early, forfeits."""
     elo = result.elo
     if elo is not None:
-        low, high = (_elo(end) for end in elo.interval)
         first, second = (standing.name for standing in result.standings)
         who, whom = (first, "the other") if first != second else (f"the first {first}", "the second")
         console.print(
             Text.assemble(
                 (who, "cyan"),
                 f" against {whom}: ",
-                (f"{_elo(elo.value)} Elo", "bold"),
-                f", 95 % interval {low} to {high}; stronger with probability {100 * elo.superiority:.1f} %",
+                *elo_words(elo),
+                f"; stronger with probability {100 * elo.superiority:.1f} %",
             )
         )
     if result.sprt is not None:
@@ -256,5 +255,10 @@ def _print_more(result: MatchResult, console: Console) -> None:
         console.print(Text.assemble((f"{words.count(count, 'game')} forfeited by ", "red"), (reason, "bold red")))
 
 
-def _elo(value: float) -> str:
-    return f"{value:+.0f}" if math.isfinite(value) else ("+" if value > 0 else "-") + "inf"
+def elo_words(elo: EloDifference) -> tuple[tuple[str, str], str]:
+    """The difference and its interval; where one agent won every game, only the end of it that is known."""
+    low, high = elo.interval
+    if math.isinf(elo.value):
+        bound = f"at least {low:+.0f}" if elo.value > 0 else f"at most {high:+.0f}"
+        return (f"{bound} Elo", "bold"), " (95 %)"
+    return (f"{elo.value:+.0f} Elo", "bold"), f", 95 % interval {low:+.0f} to {high:+.0f}"

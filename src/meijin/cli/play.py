@@ -10,10 +10,10 @@ from meijin.agents.catalogue import build
 from meijin.agents.champion import FULL
 from meijin.cli import saved
 from meijin.cli.advisor import strongest
-from meijin.cli.common import position, prepare
+from meijin.cli.common import limit, position, prepare
 from meijin.cli.saved import SavedGame
 from meijin.cli.session import HUMAN, Session
-from meijin.core.agent import Agent, Limit
+from meijin.core.agent import Agent
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import parse
@@ -49,7 +49,7 @@ def play(
                     f"--level={level}: a level below {FULL} decides by itself how long to think; leave out --seconds "
                     "and --simulations"
                 )
-        Limit(seconds=seconds, simulations=simulations)  # a wrong one is found before anything else happens
+        limit(seconds, simulations)  # a wrong one is found before anything else happens
         prepare(load)
         game = make(name)
         start = secrets.randbits(48) if seed is None else seed
