@@ -255,6 +255,16 @@ def test_rematch_and_undo_after_the_end() -> None:
     assert "the game is over" in typed(SMALL, *WIN, "c3")
 
 
+def test_a_review_can_be_left_for_a_rematch() -> None:
+    text = typed(SMALL, *WIN, "review", "rematch", "a1", "resign", "review", "rematch swap")
+    assert text.count("Mark empty cells in turn") == 3
+
+
+def test_save_offers_the_files_that_can_hold_the_game() -> None:
+    assert "write the game to a .jsonl, .sgf or .pgn file" in typed(SMALL, "help")
+    assert "write the game to a .jsonl, .sgf, .pgn or .ggf file" in typed("othello", "help")
+
+
 def test_save_in_every_format_that_fits(tmp_path: Path) -> None:
     for suffix in ("jsonl", "pgn", "sgf"):
         path = tmp_path / f"game.{suffix}"
