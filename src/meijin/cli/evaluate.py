@@ -15,7 +15,7 @@ from meijin.arena.evaluators import EvaluationResult, evaluate, evaluator, evalu
 from meijin.arena.pool import cores
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import busy, err, out, print_json, table, warn
+from meijin.cli.console import busy, err, in_whole_words, out, print_json, table, warn
 from meijin.cli.program import INTERRUPTED, until_stopped
 from meijin.cluster.connection import Cluster
 from meijin.core.catalogue import make
@@ -101,27 +101,23 @@ def _list(game: Game, as_json: bool) -> None:
 
 
 def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult], stopped: bool) -> None:
-    goals = any(evaluation.goal is not None for evaluation in found)
-    right = ("value", "95 % interval", "games", "seconds", *(("goal",) if goals else ()))
-    shown = table("evaluator", *right, "", right=right)
+    numbers = ("value", "95 % interval", "games", "seconds")
+    shown = table("evaluator", *numbers, right=numbers)
     for evaluation in found:
         low, high = (_value(evaluation, end) for end in evaluation.interval)
-        low = low.removesuffix(" %")
-        row: list[str | Text] = [
-            Text(evaluation.name, "bold cyan"),
+        about = [Text(evaluation.name, "bold cyan"), _goal(evaluation), _remark(evaluation)]
+        shown.add_row(
+            Text("\n").join(filter(None, about)),
             Text(_value(evaluation, evaluation.value), "bold"),
-            f"{low} - {high}",
+            f"{low.removesuffix(' %')} - {high}",
             f"{evaluation.games:,}",
             f"{evaluation.seconds:.1f}",
-        ]
-        if goals:
-            row.append(_goal(evaluation))
-        shown.add_row(*row, Text(_remark(evaluation), "dim"))
+        )
     console = out()
     console.print(
         Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}{', stopped' * stopped}", "dim"))
     )
-    console.print(shown)
+    console.print(in_whole_words(shown))
 
 
 def _value(evaluation: EvaluationResult, value: float) -> str:
@@ -134,10 +130,10 @@ def _goal(evaluation: EvaluationResult) -> Text:
     if evaluation.goal is None:
         return Text("")
     said = _value(evaluation, evaluation.goal)
-    return Text(f"{said} reached", "green") if evaluation.reached else Text(f"{said} missed", "red")
+    return Text(f"goal {said} reached", "green") if evaluation.reached else Text(f"goal {said} missed", "red")
 
 
-def _remark(evaluation: EvaluationResult) -> str:
+def _remark(evaluation: EvaluationResult) -> Text:
     """The most important details."""
     details = evaluation.details
     parts = []
@@ -151,4 +147,4 @@ def _remark(evaluation: EvaluationResult) -> str:
         parts.append(f"{words.number(details['lowest'])} to {words.number(details['highest'])}")
     if forfeits := sum(details.get("forfeits", {}).values()):
         parts.append(f"{forfeits} forfeits")
-    return ", ".join(parts)
+    return Text(", ".join(parts), "dim")
