@@ -295,3 +295,10 @@ def test_advice_follows_the_value() -> None:
 def test_a_lost_position_is_resigned() -> None:
     lost = State(make("tic_tac_toe")).play_line("a1 c3 a3 a2 c1")  # two ways to win are open
     assert build("mcts(simulations=2000, seed=1)").analyse(lost).advice == "resign"
+
+
+def test_what_is_no_position_is_refused_in_words() -> None:
+    agent: Any = build("random", "nim")
+    for ask in (agent.analyse, agent.act, agent.value):
+        with pytest.raises(BadParameter, match="'x' is not a position; give a State"):
+            ask("x")

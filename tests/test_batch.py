@@ -157,3 +157,10 @@ def test_plain_python_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(9):
         many.step(many.sample())
     assert many.turns.min() >= 0 and many.turns.max() != OVER
+
+
+def test_a_game_may_be_given_by_its_expression() -> None:
+    assert States("tic_tac_toe", 2).game is make("tic_tac_toe")
+    assert simulate("tic_tac_toe", 3).game == "tic_tac_toe"
+    with pytest.raises(BadParameter, match="count=0: choose from 1 to 2147483647"):
+        States("tic_tac_toe", 0)

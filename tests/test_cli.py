@@ -16,11 +16,14 @@ from rich.console import Console
 
 from commands import good, run
 from meijin.agents.catalogue import agents, build
+from meijin.arena.stats import elo_difference
 from meijin.cli.inspect import moves_table
+from meijin.cli.match import elo_words
 from meijin.core.agent import Analysis, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError, UnknownName
 from meijin.core.state import State
+from meijin.learning import files
 
 # Small enough to be searched to the end in no time.
 SMALL = "tic_tac_toe"
@@ -57,6 +60,13 @@ def test_help_lists_every_command() -> None:
         assert "Usage: meijin" in good(command, "--help")
 
 
+def test_help_shows_flags_without_a_value() -> None:
+    for command in (["inspect"], ["champion", "list"]):
+        text = good(*command, "--help")
+        assert "--json" in text and "--help" in text and "-h " in text
+        assert "bool" not in text.lower()
+
+
 def test_version() -> None:
     import meijin
 
@@ -76,6 +86,15 @@ def test_mistakes_in_the_arguments() -> None:
     assert "'meijin --help'" in bad("plya")
     assert "--dpeth" in bad("perft", SMALL, "--dpeth", "3")
     assert "'--depth'" in bad("perft", SMALL, "--depth", "abc")
+
+
+def test_an_unknown_option_is_compared_with_those_of_its_command() -> None:
+    said = bad("inspect", SMALL, "--postion", "x")
+    assert said == "error: no such option: --postion; did you mean '--position'?; see 'meijin inspect --help'\n"
+    assert bad("bench", SMALL, "--position", "x") == "error: no such option: --position; see 'meijin bench --help'\n"
+    assert "error: option '--sprt' requires 2 arguments; see 'meijin match --help'" in bad(
+        "match", SMALL, "--sprt", "0"
+    )
 
 
 def test_error_is_one_line_without_traceback() -> None:
@@ -213,7 +232,7 @@ def test_match() -> None:
     assert "mcts(simulations=50)" in text and "as X" in text and "95 % interval" in text
     result = good_json(*command)
     assert set(result) == {
-        "game", "games", "plies", "seed", "openings", "agents", "elo", "sprt", "endings", "forfeits",
+        "game", "games", "plies", "seed", "openings", "agents", "elo", "sprt", "endings", "forfeits", "stopped",
     }  # fmt: skip
     assert (result["game"], result["games"], result["seed"]) == (SMALL, 6, 4)
     assert [agent["name"] for agent in result["agents"]] == ["mcts(simulations=50)", "random"]
@@ -239,6 +258,24 @@ def test_match_of_one_seat_gives_the_mean_score() -> None:
     assert agent["score"] > 1 and agent["interval"][0] <= agent["score"] <= agent["interval"][1]
     assert good_json("match", "2048", "random", "--games", "1")["agents"][0]["interval"] == [None, None]
     assert "mean score" in good("match", "2048", "random", "--games", "2")
+
+
+def test_a_match_won_by_one_side_alone_gives_a_bound_of_the_difference() -> None:
+    assert elo_words(elo_difference([[1.0, 1.0]] * 10)) == (("at least +287 Elo", "bold"), " (95 %)")
+    assert elo_words(elo_difference([[0.0, 0.0]] * 10)) == (("at most -287 Elo", "bold"), " (95 %)")
+
+
+def test_a_limit_that_nobody_can_wait_for_is_refused() -> None:
+    assert "--seconds inf: nobody can wait that long; give at most 1,000,000" in bad(
+        "inspect", SMALL, "--seconds", "inf"
+    )
+    for command in (
+        ["inspect", SMALL],
+        ["match", SMALL, "random", "random"],
+        ["play", SMALL],
+        ["evaluate", SMALL, "mcts"],
+    ):
+        assert "nobody can wait that long" in bad(*command, "--simulations", "9" * 20)
 
 
 def test_match_errors() -> None:
@@ -339,6 +376,15 @@ def test_perft() -> None:
     assert "--depth 0: choose from 1" in bad("perft", SMALL, "--depth", "0")
 
 
+def test_a_position_to_begin_from() -> None:
+    cross = ("--position", "1OX/3/2X 1")
+    found = good_json("inspect", SMALL, *cross, "--moves", "b2", "--agent", "perfect")
+    assert (found["position"], found["history"], found["best"]) == (cross[1], ["b2"], "c2")
+    assert good_json("perft", SMALL, "--depth", "2", *cross)["nodes"] == [6, 30]
+    assert "--position '1OX 1': " in bad("perft", SMALL, "--depth", "2", "--position", "1OX 1")
+    assert "the game is over in this position" in bad("inspect", "nim(heaps=(1, 2))", "--position", "0,0 0")
+
+
 def test_bench() -> None:
     result = good_json("bench", SMALL, "--seconds", "0.05", "--threads", "2")
     assert set(result) == {"game", "moves_per_second", "playouts_per_second", "threads", "device", "machine"}
@@ -419,6 +465,11 @@ def test_new_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("two words", "class", "../up", "3d", ""):
         assert "cannot name a game" in bad("new", name)
     assert "already" in bad("new", "connect_four")
+
+
+def test_publish_says_that_pages_play_no_n_tuple_networks() -> None:
+    said = bad("publish", "nim", "--net", str(files.PACKAGED / "nim.safetensors"))
+    assert "n-tuple network" in said and "meijin train nim zero" in said
 
 
 def test_load_of_a_broken_file(tmp_path: Path) -> None:

@@ -53,6 +53,25 @@ def test_usi_plays_a_game_and_reports_its_end() -> None:
     assert said[-1].startswith("bestmove ") and said[0].startswith("info depth ")
 
 
+def test_the_champion_of_go_plays_with_the_komi_of_the_board() -> None:
+    talk = Talk("go", "gtp", "champion(simulations=1)")
+    assert talk("fixed_handicap 2", "komi 6.5")[-1] == "="
+    assert (talk.session.game.params["komi"], sum(talk.session.state.cells)) == (6.5, 2)
+    assert re.fullmatch(r"= ([A-J]\d|PASS)", talk("genmove w")[0])
+    assert talk("komi 6.3")[0].startswith("? ") and talk.session.game.params["komi"] == 6.5
+
+
+def test_another_agent_stands_in_for_one_that_cannot_play_the_size(capsys: pytest.CaptureFixture[str]) -> None:
+    talk = Talk("go", "gtp", "champion(simulations=1)")
+    assert talk("boardsize 5") == ["? unacceptable size"]
+    assert talk.session.game.params["size"] == 9
+    talk.session.stand_in = "random"
+    assert talk("boardsize 5") == ["="]
+    assert (talk.session.game.params["size"], talk.session.agent.name) == (5, "random")
+    assert "champion" in capsys.readouterr().err
+    assert talk("boardsize 9") == ["="] and talk.session.agent.name == "champion(simulations=1)"
+
+
 @pytest.mark.parametrize(
     "line",
     ["position startpos moves 1a1b", "position sfen nonsense", "xyzzy", "setoption name Nothing value 1", "go mate"],

@@ -78,7 +78,7 @@ def test_stats(db: Path) -> None:
     assert sum(agent["games"] for agent in found["agents"]) == 21 * 2 + 20 * 3 + 20
     assert sum(pair["games"] for pair in found["crosstable"]) == 21 * 2 + 20 * 6
     shown = good("games-db", "stats", db, "--crosstable", "--event", "cup")
-    assert "1 games  1 by the rules" in shown and "50.0 %" in shown and "0.5/1" in shown
+    assert "1 game  1 played to the end" in shown and "50.0 %" in shown and "0.5/1" in shown
     assert "0 games" in good("games-db", "stats", db, "--event", "none")
 
 

@@ -213,6 +213,17 @@ def test_workers_come_to_the_same() -> None:
     assert run(0) == run(2)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_match_that_is_stopped_keeps_the_games_that_ended(workers: int) -> None:
+    ended: list[GameRecord] = []
+    result = match(
+        "tic_tac_toe", ["random", "random"], 100_000, on_game=ended.append, workers=workers,
+        stopping=lambda: len(ended) >= 3,
+    )  # fmt: skip
+    assert 3 <= result.games == len(ended) < 100_000
+    assert all(record.ending == "rules" for record in ended)
+
+
 def test_every_rotation_plays_the_same_opening_with_the_same_dice() -> None:
     records: list[GameRecord] = []
     match("einstein", ["random", "random"], 8, 3, on_game=records.append, openings="random(plies=2)")

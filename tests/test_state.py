@@ -362,6 +362,14 @@ def test_default_planes_of_three_seats_and_neutral_pieces() -> None:
         assert out[4:].tolist() == [[float(seat == mover)] * 5 for seat in range(3)]
 
 
+def test_a_game_may_be_given_by_its_expression() -> None:
+    assert State("nim(heaps=(1, 2))") == State(make("nim", heaps=(1, 2)))
+    with pytest.raises(UnknownName, match="did you mean 'othello'"):
+        State("othelo")
+    with pytest.raises(BadParameter, match="5 is not a game; give a Game, or an expression"):
+        State(5)  # type: ignore[arg-type]
+
+
 def test_the_last_move_is_marked() -> None:
     state = start(line="4 4")
     assert [state.game.board.cells[i].name for i in state.last_cells] == ["d2"]

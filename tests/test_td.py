@@ -474,7 +474,9 @@ def test_an_agent_plays_what_was_learned(tmp_path: Path) -> None:
         opening.moves[0].value[0],
         abs=1e-5,  # type: ignore[index]
     )
-    assert opening.note.startswith(f"for {opening.moves[0].move}: a3 b3 c3 a2 ")  # its only tuple is the board
+    told = f"adds most to the value of {opening.moves[0].move} "
+    assert opening.note.startswith("the tuple of cells a3 b3 c3 a2 ")  # its only tuple is the board
+    assert told in opening.note
 
 
 def test_a_game_that_only_begins_otherwise_is_played_too(tmp_path: Path) -> None:

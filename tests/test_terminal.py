@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +110,15 @@ def test_a_line_to_begin_from() -> None:
     result = run("play", SMALL, "--moves", "a1 a1")
     assert result.exit_code == 2
     assert "--moves 'a1 a1': 'a1' is not legal here" in result.stderr and "(after: a1)" in result.stderr
+
+
+def test_a_position_to_begin_from_is_kept(tmp_path: Path) -> None:
+    begin = ("--position", "1OX/3/2X 1")
+    text = typed(SMALL, "b2", f"save {tmp_path / 'game.sgf'}", options=(*BOTH, *begin))
+    assert "2 .[O]." in text and "this game began with '1OX/3/2X 1'" in " ".join(text.split())
+    text = good("play", SMALL, "--resume", input="c2\nrematch\n")
+    assert "3 . O X\n  2 .[O]." in text and "X wins" in text
+    assert "2 . . ." in text.split("rematch")[1]
 
 
 def test_agents_alone_just_play(data: Path) -> None:
@@ -241,6 +253,16 @@ def test_rematch_and_undo_after_the_end() -> None:
     assert "4 O b1" in text.split("undo\n")[1] and "the game is not over" in text
     assert "write rematch, or rematch swap" in typed(SMALL, *WIN, "rematch now")
     assert "the game is over" in typed(SMALL, *WIN, "c3")
+
+
+def test_a_review_can_be_left_for_a_rematch() -> None:
+    text = typed(SMALL, *WIN, "review", "rematch", "a1", "resign", "review", "rematch swap")
+    assert text.count("Mark empty cells in turn") == 3
+
+
+def test_save_offers_the_files_that_can_hold_the_game() -> None:
+    assert "write the game to a .jsonl, .sgf or .pgn file" in typed(SMALL, "help")
+    assert "write the game to a .jsonl, .sgf, .pgn or .ggf file" in typed("othello", "help")
 
 
 def test_save_in_every_format_that_fits(tmp_path: Path) -> None:
@@ -430,3 +452,63 @@ def test_inspect_watch_shows_the_search_until_ctrl_c() -> None:
     child.expect(eof())
     child.close()
     assert child.exitstatus == 0
+
+
+def interrupted(ready: str, *words: str) -> str:
+    """What a command prints on a terminal when Ctrl-C is pressed once it has printed `ready`."""
+    child = spawn(*words)
+    child.expect(ready)
+    child.sendintr()
+    child.expect(eof())
+    child.close()
+    assert child.exitstatus == 130
+    text = str(re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", child.before))
+    for trouble in ("Traceback", "Error", "ignored"):
+        assert trouble not in text, text
+    return text
+
+
+def test_a_match_that_is_stopped_shows_the_games_so_far_and_leaves_nothing_behind() -> None:
+    agents = ("mcts(simulations=20)", "mcts(simulations=10)")
+    text = interrupted(r"[1-9]\d*/100000", "match", SMALL, *agents, "--games", "100000")
+    assert re.search(r"[1-9][\d,]* of 100,000, stopped", text)
+    assert "wins" in text and "Elo" in text
+
+
+def test_ctrl_c_while_workers_start_prints_no_traceback() -> None:
+    # In a session of its own, whose whole group gets the signal, as from a terminal.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from meijin.cli import main; main()"
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-c", code, "evaluate", SMALL, "mcts(simulations=50)", "vs(random, games=100000)"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while len(_group(program.pid)) < 3:  # itself, the resource tracker and the fork server
+        assert program.poll() is None
+        time.sleep(0.001)
+    os.killpg(program.pid, signal.SIGINT)
+    _, said = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert said == "stopped before a game ended\n"
+
+
+def _group(leader: int) -> list[int]:
+    """The processes of a group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[2]) == leader:
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_what_was_found_before_ctrl_c_is_shown() -> None:
+    interrupted("4 +2,401 ", "perft", "connect_four", "--depth", "30")
+    looked = interrupted("looking at", "inspect", "connect_four", "--seconds", "1000")
+    assert "visits" in looked and "stopped: " in looked
+    text = interrupted("vs", "evaluate", SMALL, "mcts(simulations=20)", "vs(random, games=100000)")
+    assert "stopped" in text

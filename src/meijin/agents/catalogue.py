@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from meijin.core.agent import Agent, Limit
+from meijin.core.catalogue import game_of
 from meijin.core.errors import BadParameter, UnknownName
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
@@ -48,7 +49,7 @@ agents: Registry[Agent] = Registry(
 )
 
 
-def build(expression: str | Call, game: Game | None = None, seed: int | None = None) -> Agent:
+def build(expression: str | Call, game: Game | str | None = None, seed: int | None = None) -> Agent:
     """The agent of an expression; with a game, one that can play it or an error that says why not."""
     call = parse(expression) if isinstance(expression, str) else expression
     entry = agents.get(call.name)
@@ -59,7 +60,7 @@ def build(expression: str | Call, game: Game | None = None, seed: int | None = N
     made.name = str(call)
     if seed is not None and "seed" not in call.kwargs:
         made.seed(seed)
-    if game is not None and (why := made.unfit(game)):
+    if game is not None and (why := made.unfit(game := game_of(game))):
         raise BadParameter(f"{call} cannot play {game}: {why}")
     return made
 

@@ -108,8 +108,9 @@ class Td(Agent):
             return f"{move} ends the game"
         (best, most), (worst, least) = (pick(reasons, key=lambda reason: reason[1]) for pick in (max, min))
         form = "+.2f" if state.game.bounded else "+,.0f"
-        said = f"for {move}: {best} ({most:{form}})"
-        return said if best == worst else f"{said}; against it: {worst} ({least:{form}})"
+        what = "the tuple of cells " if isinstance(self.network, Network) else ""
+        said = f"{what}{best} adds most to the value of {move} ({most:{form}})"
+        return said if least >= 0 else f"{said}, {worst} takes most away ({least:{form}})"
 
 
 class Sarsa(Td):

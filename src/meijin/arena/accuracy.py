@@ -62,6 +62,8 @@ class Accuracy(Evaluator):
                 line = " ".join(m.name for m in state.history)
                 mistakes.append({"position": line, "place": position.place, "move": move.name})
             job.step(number + 1, total)
+            if job.stopping():
+                break
         games = asked.total()
         by_value = {kind: {"kept": kept[kind], "positions": n} for kind, n in sorted(asked.items()) if kind != "all"}
         share = kept.total() / games

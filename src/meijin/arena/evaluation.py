@@ -13,10 +13,11 @@ from typing import Any
 from meijin.agents.catalogue import agents
 from meijin.arena.match import MatchResult, match
 from meijin.arena.play import described, enter
+from meijin.arena.pool import Stopping, never
 from meijin.arena.stats import Interval
 from meijin.core import config
 from meijin.core.agent import Agent, Limit
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_of
 from meijin.core.errors import BadParameter, MeijinError, RuleError
 from meijin.core.expression import Call, parse
 from meijin.core.game import Game
@@ -57,7 +58,7 @@ class EvaluationJob:
     step: Callable[[int, int], None] = lambda done, total: None  # called after each game or position
     ray: str | None = None  # address of a Ray cluster on which matches are played
     warn: Callable[[str], None] = lambda text: None  # gets what goes wrong there and is survived
-    check: Callable[[], None] = lambda: None  # called again and again in the course of a game; may raise
+    stopping: Stopping = never  # whether to end with the games so far; asked after each game or position
 
     def made(self) -> Agent:
         return enter(self.agent, self.game, self.seed)
@@ -77,11 +78,14 @@ class EvaluationJob:
         """A match of these agents; the first is the one evaluated."""
         done = itertools.count(1)
         limits = (self.limit, *(Limit() for _ in names[1:]))
-        return match(
+        found = match(
             self.game, names, games, self.seed, limits if self.limit != Limit() else Limit(),
             on_game=lambda record: self.step(next(done), games), workers=self.workers, ray=self.ray, warn=self.warn,
-            check=self.check, **options,
+            stopping=self.stopping, **options,
         )  # fmt: skip
+        if not found.games:
+            raise MeijinError("stopped before a game ended")
+        return found
 
 
 class Evaluator(ABC):
@@ -124,15 +128,14 @@ def evaluate(
     step: Callable[[int, int], None] = lambda done, total: None,
     ray: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
-    check: Callable[[], None] = lambda: None,
+    stopping: Stopping = never,
 ) -> EvaluationResult:
     """Evaluate an agent, given as an expression or as an object. An object, such as a net in training, plays here.
 
-    `workers`, `ray`, `warn` and `check`: as in `match`; evaluators that play no matches ask the agent in this process.
-    `step(done, total)` is called after each game or position, and may raise, too.
+    `workers`, `ray`, `warn`, `stopping`: as in `match`; evaluators that play no matches ask the agent in this process.
     Equal arguments give equal results, wherever games are played, unless a clock decides.
     """
-    game = make(game) if isinstance(game, str) else game
+    game = game_of(game)
     by = evaluator(by) if isinstance(by, str) else by
     if why := by.unfit(game):
         raise BadParameter(f"{by.name} does not fit {game}: {why}")
@@ -141,7 +144,7 @@ def evaluate(
         began = time.perf_counter()
         if not isinstance(agent, str):
             workers, ray = 0, None
-        found = by.measure(EvaluationJob(game, name, seed, limit, workers, step, ray, warn, check))
+        found = by.measure(EvaluationJob(game, name, seed, limit, workers, step, ray, warn, stopping))
     return replace(
         found,
         name=by.name,

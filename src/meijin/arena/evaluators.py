@@ -174,9 +174,12 @@ class Solved(Evaluator):
             if state.is_over and state.scores[0] > 0:
                 solved, lengths = solved + 1, lengths + len(state.history)
             job.step(number + 1, self.games)
-        share = solved / self.games
+            if job.stopping():
+                break
+        tried = number + 1
+        share = solved / tried
         details = {"solved": solved, "moves": budget, "mean_moves": lengths / solved if solved else None}
-        return measured(job, share, wilson(share, self.games), self.games, details)
+        return measured(job, share, wilson(share, tried), tried, details)
 
 
 def _points(job: EvaluationJob, result: MatchResult) -> EvaluationResult:

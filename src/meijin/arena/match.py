@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from meijin.arena.judges import PlayRules
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.play import enter
-from meijin.arena.pool import play_tasks
+from meijin.arena.pool import Stopping, never, play_tasks
 from meijin.arena.record import GameRecord, Task, derive
 from meijin.arena.stats import EloDifference, Tally, elo_difference, result
 from meijin.core.agent import Limit
-from meijin.core.catalogue import make
+from meijin.core.catalogue import game_of
 from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.statistics import Sprt, SprtProgress, pentanomial
@@ -126,7 +126,7 @@ def match(
     event: str = "",
     ray: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
-    check: Callable[[], None] = lambda: None,
+    stopping: Stopping = never,
 ) -> MatchResult:
     """Play `games` games between agents given by expressions; in a game for one, `games` by each agent.
 
@@ -135,11 +135,10 @@ def match(
     `workers`: processes that play; 0 is this process, which an agent that hangs blocks. `rules`: what ends games early,
     and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second decides.
     With `ray`, the address of a Ray cluster, games are played there, on all its cores or at most `workers` of them, and
-    `warn` gets what goes wrong and is survived.
-    `check` is called before every move, with workers twice a second, and may raise to end the match; not with Ray.
+    `warn` gets what goes wrong and is survived. Once `stopping` answers true, the match ends with the games that have.
     Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
-    game = make(game) if isinstance(game, str) else game
+    game = game_of(game)
     limits = _limits(limit, len(names))
     if games < 1:
         raise BadParameter(f"games = {games}: must be at least 1")
@@ -166,11 +165,13 @@ def match(
         if ray is not None:
             from meijin.arena.ray_pool import RayPool
 
-            pool = RayPool(ray, rules, agents=[p.name for p in players], most=workers or None, warn=warn)
+            pool = RayPool(
+                ray, rules, agents=[p.name for p in players], most=workers or None, warn=warn, stopping=stopping
+            )
             played = stack.enter_context(pool).play(tasks, ordered=True)
         else:
             here = game if workers == 0 else None
-            played = play_tasks(tasks, workers=workers or 0, rules=rules, ordered=True, game=here, check=check)
+            played = play_tasks(tasks, workers=workers or 0, rules=rules, ordered=True, game=here, stopping=stopping)
         for record in stack.enter_context(closing(played)):
             found.add(record)
             on_game(record)

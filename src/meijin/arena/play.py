@@ -43,9 +43,7 @@ NOBODY = -1  # the seat on move while rules, chance or a judge are working
 class Monitor:
     """The clock of the agent on move, for many games; that of a worker can be read by its parent process."""
 
-    def __init__(self, check: Callable[[], None] = lambda: None) -> None:
-        """`check` is called before every move and may raise."""
-        self.check = check
+    def __init__(self) -> None:
         self.settled: set[tuple[Game, str]] = set()  # agents that have moved in this process
         self.began = 0.0  # when the agent was asked, plus the time spent compiling since
 
@@ -59,7 +57,6 @@ class Monitor:
 
     def moved(self, moves: Sequence[int]) -> None:
         """The moves of the game so far."""
-        self.check()
 
     @contextmanager
     def compiling(self) -> Iterator[None]:

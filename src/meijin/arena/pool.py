@@ -28,10 +28,10 @@ import pickle
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.context import BaseContext
 from types import TracebackType
 from typing import Any
@@ -66,6 +66,11 @@ LOOK = 0.5  # seconds between checks of the workers, at most
 FROM_OUTSIDE = {"SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"}  # signals that end a process from outside
 
 Numbered = tuple[int, Task]  # (serial number, task)
+Stopping = Callable[[], bool]  # whether somebody wants no more games
+
+
+def never() -> bool:
+    return False
 
 
 def play_tasks(
@@ -75,23 +80,22 @@ def play_tasks(
     rules: PlayRules = PlayRules(),  # noqa: B008 - frozen
     ordered: bool = False,
     game: Game | None = None,
-    check: Callable[[], None] = lambda: None,
+    stopping: Stopping = never,
 ) -> Generator[GameRecord, None, None]:
     """Play tasks and yield their records as they finish, or with `ordered` in the order of the tasks.
 
     Tasks are taken as needed, so there may be any number. Closing the generator ends the workers. `game`: the game of
-    all tasks; with `workers=0` it needs no name. `check` is called before every move, with workers twice a second, and
-    may raise, which ends them too.
+    all tasks; with `workers=0` it needs no name. `stopping` is asked often, and once it is true, no more games come.
     """
     if isinstance(workers, bool) or not isinstance(workers, int) or not 0 <= workers <= MAX_WORKERS:
         raise BadParameter(
             f"workers = {workers!r}: must be a number of processes, at most {MAX_WORKERS}, or 0 to play in this one"
         )
     if workers == 0:
-        yield from _play_here(tasks, rules, game, check)
+        yield from _play_here(tasks, rules, game, stopping)
         return
-    with WorkerPool(workers, rules) as pool:
-        yield from pool.play(tasks, ordered=ordered, check=check)
+    with WorkerPool(workers, rules, stopping) as pool:
+        yield from pool.play(tasks, ordered=ordered)
 
 
 def cores() -> int:
@@ -102,24 +106,39 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def _play_here(
-    tasks: Iterable[Task], rules: PlayRules, game: Game | None, check: Callable[[], None]
-) -> Iterator[GameRecord]:
-    monitor = Monitor(check)
+def _play_here(tasks: Iterable[Task], rules: PlayRules, game: Game | None, stopping: Stopping) -> Iterator[GameRecord]:
+    monitor = _StoppingMonitor(stopping)
     known: dict[str, Game] = {}
-    for task in tasks:
-        if game is None and task.game not in known:
-            known[task.game] = make(task.game)
-        with monitor.installed():
-            record = play_task(task, rules=rules, game=game or known[task.game], monitor=monitor)
-        yield record
+    with contextlib.suppress(_Stopped):
+        for task in tasks:
+            if game is None and task.game not in known:
+                known[task.game] = make(task.game)
+            with monitor.installed():
+                record = play_task(task, rules=rules, game=game or known[task.game], monitor=monitor)
+            yield record
+
+
+class _Stopped(Exception):
+    """A game is not played to its end."""
+
+
+class _StoppingMonitor(Monitor):
+    """Ends a game between two moves."""
+
+    def __init__(self, stopping: Stopping):
+        super().__init__()
+        self.stopping = stopping
+
+    def moved(self, moves: Sequence[int]) -> None:
+        if self.stopping():
+            raise _Stopped
 
 
 class WorkerPool:
     """Worker processes that play several rounds of tasks."""
 
-    def __init__(self, workers: int, rules: PlayRules = PlayRules()):  # noqa: B008
-        self.size, self.rules = workers, rules
+    def __init__(self, workers: int, rules: PlayRules = PlayRules(), stopping: Stopping = never):  # noqa: B008
+        self.size, self.rules, self.stopping = workers, rules, stopping
         self._context = _context()
         self._setup = WorkerSetup(
             rules, registrations(), {k: v for k, v in os.environ.items() if k.startswith("MEIJIN_")}
@@ -152,7 +171,7 @@ class WorkerPool:
     def start(self) -> None:
         """Start all workers and wait until they are ready; `play` also starts workers as needed."""
         while len(self._workers) < self.size:
-            self._workers.append(_WorkerProcess(self._context, self._setup))
+            self._hire()
         for worker in self._workers:
             while not worker.ready:
                 connection.wait([worker.pipe, worker.process.sentinel])
@@ -160,20 +179,15 @@ class WorkerPool:
                 if not worker.ready and worker.process.exitcode is not None:
                     raise worker.failed_to_start(worker.cause())
 
-    def play(
-        self, tasks: Iterable[Task], *, ordered: bool = False, check: Callable[[], None] = lambda: None
-    ) -> Generator[GameRecord, None, None]:
+    def play(self, tasks: Iterable[Task], *, ordered: bool = False) -> Generator[GameRecord, None, None]:
         """Play tasks and yield their records as they finish, or in the order of the tasks."""
-        return yielded(self._play(enumerate(tasks), check), ordered)
+        return yielded(self._play(enumerate(tasks)), ordered)
 
-    def _play(
-        self, source: Iterator[Numbered], check: Callable[[], None]
-    ) -> Generator[tuple[int, GameRecord], None, None]:
+    def _play(self, source: Iterator[Numbered]) -> Generator[tuple[int, GameRecord], None, None]:
         waiting: deque[Numbered] = deque()  # games of dead workers, to be played first
         self._deaths.clear()
         try:
-            while self._feed(source, waiting):
-                check()
+            while not self.stopping() and self._feed(source, waiting):
                 for worker in self._wait():
                     for serial, record in worker.receive():
                         self._mean += (record.seconds - self._mean) * (0.1 if self._mean else 1.0)
@@ -199,9 +213,14 @@ class WorkerPool:
             if not batch:
                 break
             if place == len(self._workers):
-                self._workers.append(_WorkerProcess(self._context, self._setup))
+                self._hire()
             self._workers[place].give(batch)
         return any(worker.queue for worker in self._workers)
+
+    def _hire(self) -> None:
+        """Start a worker."""
+        with _uninterrupted():
+            self._workers.append(_WorkerProcess(self._context, self._setup))
 
     def _wait(self) -> list[_WorkerProcess]:
         """Workers that sent something or died; kills those that think for too long."""
@@ -366,6 +385,23 @@ def _in_order(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]
         while turn in early:
             yield early.pop(turn)
             turn += 1
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block, and does not reach the processes that are started in it.
+
+    A process that is half started would print a traceback, and so would the fork server. Workers undo this.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on every system
+        yield
+        return
+    resource_tracker.ensure_running()  # first, as it unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context() -> BaseContext:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from meijin.arena.judges import PlayRules
-from meijin.arena.pool import LOOK, MAX_AT_ONCE, Numbered, WorkerPool, yielded
+from meijin.arena.pool import LOOK, MAX_AT_ONCE, Numbered, Stopping, WorkerPool, never, yielded
 from meijin.arena.record import GameRecord, Task
 from meijin.cluster import luggage
 from meijin.cluster.connection import Cluster, Node, Warn
@@ -50,8 +50,10 @@ class RayPool:
         agents: Iterable[str] = (),
         most: int | None = None,
         warn: Warn = lambda text: None,
+        stopping: Stopping = never,
     ):
         """`address`: see `Cluster`. `agents`: expressions whose files must reach the nodes. `most`: games at a time."""
+        self.stopping = stopping
         self.cluster = Cluster(address, warn)
         import ray
 
@@ -87,7 +89,7 @@ class RayPool:
         again: deque[Numbered] = deque()  # games of dead actors, to be played first
         losses: Counter[int] = Counter()
         try:
-            while True:
+            while not self.stopping():
                 self.crew.look()
                 more = self._feed(source, again)
                 if not more and not self.crew.busy:

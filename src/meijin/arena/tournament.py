@@ -17,7 +17,7 @@ from meijin.agents.catalogue import build
 from meijin.agents.registrations import load
 from meijin.arena.openings import Openings, openings, usual
 from meijin.arena.plan import Plan
-from meijin.arena.pool import WorkerPool, cores, play_tasks
+from meijin.arena.pool import Stopping, WorkerPool, cores, never, play_tasks
 from meijin.arena.record import GameRecord, Task, derive, limit_fields
 from meijin.arena.report_tables import Summary
 from meijin.arena.schedule import Fixture, Schedule
@@ -191,8 +191,9 @@ class Tournament:
         *,
         ray: str | None = None,
         warn: Callable[[str], None] = lambda text: None,
+        stopping: Stopping = never,
     ) -> None:
-        """Play the games that are not stored yet; each is stored as soon as it ends.
+        """Play the games that are not stored yet, until `stopping`; each is stored as soon as it ends.
 
         With `ray`, the address of a Ray cluster, they are played there, on all its cores or at most `workers` of them;
         `warn` gets what goes wrong and is survived.
@@ -203,22 +204,27 @@ class Tournament:
             from meijin.arena.ray_pool import RayPool
 
             agents = [agent.expression for agent in self.plan.agents]
-            with RayPool(ray, self.plan.rules, agents=agents, most=workers, warn=warn) as cluster:
-                self._run(cluster.play, on_game)
+            with RayPool(ray, self.plan.rules, agents=agents, most=workers, warn=warn, stopping=stopping) as cluster:
+                self._run(cluster.play, on_game, stopping)
             return
         workers = self.plan.workers if workers is None else workers
         workers = cores() if workers is None else workers
         if workers == 0:
-            self._run(lambda tasks: play_tasks(tasks, rules=self.plan.rules), on_game)
+            self._run(lambda tasks: play_tasks(tasks, rules=self.plan.rules, stopping=stopping), on_game, stopping)
             return
-        with WorkerPool(workers, self.plan.rules) as pool:  # the workers stay from round to round
-            self._run(pool.play, on_game)
+        with WorkerPool(workers, self.plan.rules, stopping) as pool:  # the workers stay from round to round
+            self._run(pool.play, on_game, stopping)
 
     def _run(
-        self, play: Callable[[Iterable[Task]], Iterator[GameRecord]], on_game: Callable[[GameRecord], None]
+        self,
+        play: Callable[[Iterable[Task]], Iterator[GameRecord]],
+        on_game: Callable[[GameRecord], None],
+        stopping: Stopping,
     ) -> None:
         everything = range(self.plan.rounds)
         for rounds in [range(number, number + 1) for number in everything] if self.adaptive else [everything]:
+            if stopping():
+                return
             results = self._results(before=rounds[0]) if self.adaptive else []
             finished = self.store.finished(self.plan.name)
             tasks = (

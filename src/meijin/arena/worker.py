@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
@@ -176,6 +177,10 @@ def _detach() -> None:
     if hasattr(os, "setsid"):
         with suppress(OSError):
             os.setsid()
+    if hasattr(signal, "pthread_sigmask"):  # the parent blocked Ctrl-C; one that came since is forgotten
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)

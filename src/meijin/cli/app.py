@@ -8,8 +8,21 @@ from typing import Annotated
 import typer
 
 from meijin.cli.fame_app import hall
-from meijin.cli.options import LOOK, PLAY, TRAIN, WRITE, GameName, Json, Load, Moves, Ray, Seconds, Simulations
-from meijin.cli.program import Program
+from meijin.cli.options import (
+    LOOK,
+    PLAY,
+    TRAIN,
+    WRITE,
+    GameName,
+    Json,
+    Load,
+    Moves,
+    Position,
+    Ray,
+    Seconds,
+    Simulations,
+)
+from meijin.cli.program import HELP, Program
 from meijin.cli.records_app import games_db, replay
 from meijin.cli.training_app import champions, sweep, tables, train
 
@@ -21,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
 )
 
 
@@ -83,6 +96,7 @@ def play(
             "--level", metavar="N", help="Play against the champion at this level, 1 (beginner) to 10 (full strength)."
         ),
     ] = None,
+    position: Position = "",
     moves: Moves = "",
     seconds: Seconds = None,
     simulations: Simulations = None,
@@ -95,7 +109,7 @@ def play(
     """Play a game in the terminal against agents or other people, or watch agents play."""
     from meijin.cli import play as command
 
-    command.play(game, seat or [], level, moves, seconds, simulations, seed, load or [], resume)
+    command.play(game, seat or [], level, position, moves, seconds, simulations, seed, load or [], resume)
 
 
 @app.command(rich_help_panel=PLAY)
@@ -361,6 +375,7 @@ app.command(rich_help_panel=LOOK)(replay)
 @app.command(rich_help_panel=LOOK)
 def inspect(
     game: GameName,
+    position: Position = "",
     moves: Moves = "",
     agent: Annotated[
         str | None,
@@ -381,13 +396,14 @@ def inspect(
     """Show what an agent thinks of every move in a position."""
     from meijin.cli import inspect as command
 
-    command.inspect(game, moves, agent, seconds, simulations, seed, watch, load or [], json)
+    command.inspect(game, position, moves, agent, seconds, simulations, seed, watch, load or [], json)
 
 
 @app.command(rich_help_panel=LOOK)
 def perft(
     game: GameName,
     depth: Annotated[int, typer.Option("--depth", metavar="N", help="Count lines of up to N plies.")],
+    position: Position = "",
     moves: Moves = "",
     load: Load = None,
     json: Json = False,
@@ -395,7 +411,7 @@ def perft(
     """Count the lines of play to a depth, to compare with published numbers."""
     from meijin.cli import measure
 
-    measure.perft(game, depth, moves, load or [], json)
+    measure.perft(game, depth, position, moves, load or [], json)
 
 
 @app.command(rich_help_panel=LOOK)

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from meijin.cli.common import prepare
-from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.console import busy, in_whole_words, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.learning import files
 
@@ -22,11 +22,12 @@ def list_(as_json: bool) -> None:
     if not found:
         out().print("there are no champions yet; make one with `meijin champion make RUN`")
         return
-    shown = table("game", "net", "trained", "measured", "file")
+    shown = table("game", "net, training and strength")
     for path, said in found:
-        file = "comes with Meijin" if path.parent == files.PACKAGED else str(path)
-        shown.add_row(Text(said["game"], "bold cyan"), net_words(said), trained_words(said), strength_words(said), file)
-    out().print(shown)
+        file = [] if path.parent == files.PACKAGED else [f"in {path}"]
+        lines = [f"{net_words(said)}; {trained_words(said)}", *strength_words(said).split("; "), *file, ""]
+        shown.add_row(Text(said["game"], "bold cyan"), Text("\n".join(lines)))
+    out().print(in_whole_words(shown))
 
 
 def make(

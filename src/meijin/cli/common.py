@@ -28,18 +28,27 @@ def prepare(load: Sequence[Path], *more: Registry[Any]) -> list[Entry[Any]]:
     return [entry for path in load for entry in load_file(path, *more)]
 
 
-def position(game: Game, moves: str) -> State:
-    """The position after a line of moves from the start."""
+def position(game: Game, moves: str, begin: str = "") -> State:
+    """The position after a line of moves, from the start or from a position given as text."""
     from meijin.core.state import State
 
-    state = State(game)
+    try:
+        state = State.from_position(game, begin) if begin else State(game)
+    except MeijinError as error:
+        raise type(error)(f"--position '{begin}': {error}") from None
     try:
         return state.play_line(moves)
     except MeijinError as error:
         raise type(error)(f"--moves '{moves}': {error}") from None
 
 
+MOST = {"--seconds": 1_000_000, "--simulations": 10**12}  # days; more is a slip, and nobody could wait for it
+
+
 def limit(seconds: float | None, simulations: int | None) -> Limit:
+    for (name, most), given in zip(MOST.items(), (seconds, simulations), strict=True):
+        if given is not None and given > most:
+            raise BadParameter(f"{name} {given}: nobody can wait that long; give at most {most:,}")
     return Limit(seconds=seconds, simulations=simulations)
 
 

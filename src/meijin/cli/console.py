@@ -44,6 +44,13 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     return made
 
 
+def in_whole_words(made: Table) -> Table:
+    """The same table, whose cells are cut between words only, as far as the terminal allows."""
+    for column in made.columns:
+        column.min_width = max((len(word) for cell in column.cells for word in str(cell).split()), default=0)
+    return made
+
+
 def print_json(value: Any) -> None:
     print(json.dumps(_finite(value), indent=2, ensure_ascii=False))
 

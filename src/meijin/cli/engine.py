@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from meijin.cli import common
-from meijin.cli.advisor import strongest
+from meijin.cli.advisor import SEARCH, strongest
 from meijin.core.catalogue import make
 
 
@@ -22,7 +22,9 @@ def engine(
 
     common.prepare(load)
     game = make(name)
+    stand_in = None
     if agent is None:
+        stand_in = SEARCH
         with strongest(game) as best:
             agent = best.name
-    serve(game, agent, protocol, common.limit(seconds, simulations))
+    serve(game, agent, protocol, common.limit(seconds, simulations), stand_in)

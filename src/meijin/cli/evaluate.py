@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -14,8 +15,8 @@ from meijin.arena.evaluators import EvaluationResult, evaluate, evaluator, evalu
 from meijin.arena.pool import cores
 from meijin.cli import words
 from meijin.cli.common import limit, prepare
-from meijin.cli.console import busy, out, print_json, table, warn
-from meijin.cli.program import interruptible
+from meijin.cli.console import busy, err, in_whole_words, out, print_json, table, warn
+from meijin.cli.program import INTERRUPTED, until_stopped
 from meijin.cluster.connection import Cluster
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -51,24 +52,35 @@ def run(
     if workers is None:
         workers = cores() if ray is None else 0
     found: list[EvaluationResult] = []
+    stop, stopped = threading.Event(), False
     with ExitStack() as stack:
         if ray is not None:  # one connection for all evaluators
             stack.enter_context(Cluster(ray, warn))
         for each in chosen:
             with busy(f"{agent}: {each.name}"):
-                found.append(
-                    interruptible(
+                try:
+                    result, stopped = until_stopped(
                         lambda each=each: evaluate(  # type: ignore[misc]
                             game, agent, each, seed=seed, limit=limit(seconds, simulations), workers=workers,
-                            ray=ray, warn=warn,
-                        )
-                    )
-                )  # fmt: skip
+                            ray=ray, warn=warn, stopping=stop.is_set,
+                        ),
+                        stop.set,
+                                )  # fmt: skip
+                except KeyboardInterrupt:  # before its first game ended
+                    stopped = True
+                else:
+                    found.append(result)
+            if stopped:
+                break
     if as_json:
         evaluations = [{**asdict(each), "reached": each.reached} for each in found]
-        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": evaluations})
+        print_json({"game": str(game), "agent": agent, "seed": seed, "evaluations": evaluations, "stopped": stopped})
+    elif found:
+        _print(game, agent, seed, found, stopped)
     else:
-        _print(game, agent, seed, found)
+        err().print("stopped before a game ended")
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
     if any(evaluation.reached is False for evaluation in found):
         raise typer.Exit(MISSED)
 
@@ -88,26 +100,24 @@ def _list(game: Game, as_json: bool) -> None:
     console.print(Text.assemble((game.title, "bold"), " by default: ", (", ".join(usual), "cyan")))
 
 
-def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult]) -> None:
-    goals = any(evaluation.goal is not None for evaluation in found)
-    right = ("value", "95 % interval", "games", "seconds", *(("goal",) if goals else ()))
-    shown = table("evaluator", *right, "", right=right)
+def _print(game: Game, agent: str, seed: int, found: Sequence[EvaluationResult], stopped: bool) -> None:
+    numbers = ("value", "95 % interval", "games", "seconds")
+    shown = table("evaluator", *numbers, right=numbers)
     for evaluation in found:
         low, high = (_value(evaluation, end) for end in evaluation.interval)
-        low = low.removesuffix(" %")
-        row: list[str | Text] = [
-            Text(evaluation.name, "bold cyan"),
+        about = [Text(evaluation.name, "bold cyan"), _goal(evaluation), _remark(evaluation)]
+        shown.add_row(
+            Text("\n").join(filter(None, about)),
             Text(_value(evaluation, evaluation.value), "bold"),
-            f"{low} - {high}",
+            f"{low.removesuffix(' %')} - {high}",
             f"{evaluation.games:,}",
             f"{evaluation.seconds:.1f}",
-        ]
-        if goals:
-            row.append(_goal(evaluation))
-        shown.add_row(*row, Text(_remark(evaluation), "dim"))
+        )
     console = out()
-    console.print(Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}", "dim")))
-    console.print(shown)
+    console.print(
+        Text.assemble((game.title, "bold"), "  ", (agent, "cyan"), (f"  seed {seed}{', stopped' * stopped}", "dim"))
+    )
+    console.print(in_whole_words(shown))
 
 
 def _value(evaluation: EvaluationResult, value: float) -> str:
@@ -120,10 +130,10 @@ def _goal(evaluation: EvaluationResult) -> Text:
     if evaluation.goal is None:
         return Text("")
     said = _value(evaluation, evaluation.goal)
-    return Text(f"{said} reached", "green") if evaluation.reached else Text(f"{said} missed", "red")
+    return Text(f"goal {said} reached", "green") if evaluation.reached else Text(f"goal {said} missed", "red")
 
 
-def _remark(evaluation: EvaluationResult) -> str:
+def _remark(evaluation: EvaluationResult) -> Text:
     """The most important details."""
     details = evaluation.details
     parts = []
@@ -137,4 +147,4 @@ def _remark(evaluation: EvaluationResult) -> str:
         parts.append(f"{words.number(details['lowest'])} to {words.number(details['highest'])}")
     if forfeits := sum(details.get("forfeits", {}).values()):
         parts.append(f"{forfeits} forfeits")
-    return ", ".join(parts)
+    return Text(", ".join(parts), "dim")

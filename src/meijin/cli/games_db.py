@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,14 +19,14 @@ from meijin.arena.record_codec import EncodedRecord
 from meijin.arena.store import Store
 from meijin.cli import words
 from meijin.cli.common import position, prepare
-from meijin.cli.console import busy, out, print_json, table
+from meijin.cli.console import busy, in_whole_words, out, print_json, table
 from meijin.cli.program import interruptible
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.state import State
 
 #: Endings in words, see `record.ENDINGS`.
-ENDED = {"rules": "by the rules", "forfeit": "by forfeit", "judged": "by a judge", "cap": "by the cap"}
+ENDED = {"rules": "played to the end", "forfeit": "forfeited", "judged": "ended by a judge", "cap": "ended by the cap"}
 
 
 def _open(path: Path) -> Store:
@@ -47,27 +48,33 @@ def list_(path: Path, filters: Filters, most: int, as_json: bool) -> None:
     if not total:
         console.print(Text(_none(path), "dim"))
         return
-    # What all games have in common is shown once, which leaves room for the players.
-    events, kinds = {row.event for row in rows}, {row.game for row in rows}
-    common = [*(kinds if len(kinds) == 1 else ()), *(events if len(events) == 1 else ())]
-    if any(common):
-        console.print(Text("  ".join(filter(None, common)), "bold"))
-    columns = [*(["event"] if len(events) > 1 else []), "no", *(["rules"] if len(kinds) > 1 else [])]
-    shown = table("game", *columns, "players and scores", "ending", "plies", "began", right=("game", "no", "plies"))
+    groups: dict[tuple[str, str], list[GameSummary]] = {}
     for row in rows:
-        cells = {"event": row.event or "-", "no": str(row.number), "rules": row.game}
-        players = Text("  ").join(_player(row, seat) for seat in range(len(row.agents)))
-        ending = f"{row.ending} of seat {row.forfeit}" if row.forfeit is not None else row.ending
-        began = row.began[:16].replace("T", " ")
-        shown.add_row(str(row.id), *(cells[c] for c in columns), players, ending, str(row.plies), began)
-    console.print(shown)
+        groups.setdefault((row.game, row.event), []).append(row)
+    for (game, event), own in groups.items():
+        console.print(Text.assemble((game, "bold"), (f"  {event}", "dim")))
+        shown = table("game", "players and scores", "ending", "plies", "began", right=("game", "plies", "began"))
+        for row in own:
+            players = Text("\n").join(_player(row, seat) for seat in range(len(row.agents)))
+            ending = row.ending if row.forfeit is None else f"{row.ending} of {_seat_name(game, row.forfeit)}"
+            began = row.began[:16].replace("T", " ")
+            shown.add_row(str(row.id), players, ending, str(row.plies), began)
+        console.print(in_whole_words(shown))
     more = "; --most 0 shows all" if total > len(rows) else ""
-    console.print(Text(f"{len(rows):,} of {total:,} games{more}", "dim"))
+    one = f"; 'meijin replay {shlex.quote(str(path))} --game {rows[0].id}' shows one" if rows else ""
+    console.print(Text(f"{len(rows):,} of {total:,} games{more}{one}", "dim"))
 
 
 def _player(row: GameSummary, seat: int) -> Text:
     best = row.scores[seat] == max(row.scores) and len(set(row.scores)) > 1
     return Text.assemble((row.agents[seat], "bold" if best else ""), (f" {words.number(row.scores[seat])}", "cyan"))
+
+
+def _seat_name(game: str, seat: int) -> str:
+    try:
+        return make(game).seat_name(seat)
+    except MeijinError:  # a game of a file that is not loaded
+        return f"seat {seat}"
 
 
 def _none(path: Path) -> str:
@@ -110,18 +117,18 @@ def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None
         return
     console = out()
     ended = ", ".join(f"{count:,} {ENDED[name]}" for name, count in endings.most_common())
-    console.print(Text.assemble((f"{total:,} games", "bold"), (f"  {ended}" if ended else "", "dim")))
+    console.print(Text.assemble((words.count(total, "game"), "bold"), (f"  {ended}" if ended else "", "dim")))
     if not total:
         return
     shown = table("event", "games", right=("games",))
     for name, count in events.items():
         shown.add_row(name or "-", f"{count:,}")
     console.print(shown)
-    shown = table("rules", "games", "mean plies", "results", right=("games", "mean plies"))
+    shown = table("game", "games", "mean plies", "results", right=("games", "mean plies"))
     for name, counts in kinds.items():
-        results = ", ".join(f"{counts[key]:,} {key}" for key in sorted(counts) if key not in ("games", "plies"))
+        results = ", ".join(_won(name, key, counts[key]) for key in sorted(counts) if key not in ("games", "plies"))
         shown.add_row(name, f"{counts['games']:,}", f"{counts['plies'] / counts['games']:.1f}", results)
-    console.print(shown)
+    console.print(in_whole_words(shown))
     plain_heads = ("games", "wins", "draws", "losses", "points")
     numbers = (*plain_heads, "mean score") if len(kinds) == 1 else plain_heads  # scores of different games have no mean
     shown = table("agent", *numbers, right=numbers)
@@ -132,6 +139,12 @@ def stats(path: Path, filters: Filters, crosstable: bool, as_json: bool) -> None
     console.print(shown)
     if crosstable:
         _print_crosstable(pairs)
+
+
+def _won(game: str, result: str, count: int) -> str:
+    """A result that `stats` counts, in words: "12 won by yellow"."""
+    seat = result.removeprefix("seat ").removesuffix(" wins")
+    return words.count(count, "draw") if result == "draws" else f"{count:,} won by {_seat_name(game, int(seat))}"
 
 
 def _share(count: AgentResults) -> str:

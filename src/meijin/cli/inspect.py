@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
 from rich import box
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -21,7 +22,7 @@ from meijin.agents.catalogue import build
 from meijin.cli import words
 from meijin.cli.common import limit, position, prepare, shown
 from meijin.cli.console import busy, out, print_json, table, telling
-from meijin.cli.program import interruptible
+from meijin.cli.program import INTERRUPTED, interruptible, until_stopped
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
@@ -42,6 +43,7 @@ ELLIPSIS = " …"
 
 def inspect(
     name: str,
+    begin: str,
     moves: str,
     agent: str | None,
     seconds: float | None,
@@ -60,10 +62,11 @@ def inspect(
     if parse(agent).name == "human":
         raise BadParameter(f"--agent {agent}: name an agent that searches, such as mcts")
     player = build(agent, game, seed=seed)
-    state = position(game, moves).roll(stream(seed))
+    state = position(game, moves, begin).roll(stream(seed))
     if state.is_over:
-        after = f"after '{moves}'" if moves else "at once"
-        raise BadParameter(f"the game is over {after}, so there is no move to look at; leave out moves at the end")
+        over = f"after '{moves}'" if moves else "in this position" if begin else "at once"
+        remedy = "; leave out moves at the end" if moves else ""
+        raise BadParameter(f"the game is over {over}, so there is no move to look at{remedy}")
     chosen = Limit(seconds=math.inf) if endless else limit(seconds, simulations)
     named = player.name if endless else shown(player, chosen)
     if watch:
@@ -72,14 +75,17 @@ def inspect(
         _print_analysis(state, named, analysis)
         return
     with busy(f"{named} is looking at the position"):
-        analysis = interruptible(lambda: player.analyse(state, chosen), player.stop)
+        analysis, stopped = until_stopped(lambda: player.analyse(state, chosen), player.stop)
     if as_json:
-        print_json(_as_json(state, named, analysis) | _reasons_as_json(state, player, analysis))
+        found = _as_json(state, begin, named, analysis) | _reasons_as_json(state, player, analysis)
+        print_json(found | {"stopped": stopped})
     else:
         _print_position(state)
-        _print_analysis(state, named, analysis)
+        _print_analysis(state, f"{named}, stopped" if stopped else named, analysis)
         if (parts := _reasons_table(state, player, analysis)) is not None:
             out().print(parts)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _watched(state: State, agent: Agent, limit: Limit, named: str) -> Analysis:
@@ -121,7 +127,7 @@ def _stopped_by_interrupt(agent: Agent) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _as_json(state: State, agent: str, analysis: Analysis) -> dict[str, Any]:
+def _as_json(state: State, begin: str, agent: str, analysis: Analysis) -> dict[str, Any]:
     seat = analysis.turn
 
     def move(info: MoveInfo) -> dict[str, Any]:
@@ -137,6 +143,7 @@ def _as_json(state: State, agent: str, analysis: Analysis) -> dict[str, Any]:
 
     return {
         "game": str(state.game),
+        "position": begin,
         "history": [step.name for step in state.history],
         "agent": agent,
         "turn": seat,

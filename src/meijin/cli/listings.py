@@ -113,7 +113,7 @@ def _parameters(row: dict[str, Any]) -> str:
     def show(item: Any) -> str:
         return f"{item:.4g}" if isinstance(item, float) else repr(item)
 
-    needed = [f"{name} ({what}, required)" for name, what in row["needs"].items()]
+    needed = [f"{name} ({'' if what == 'a value' else f'{what}, '}required)" for name, what in row["needs"].items()]
     return "  ".join([*needed, *(f"{name}={show(item)}" for name, item in row["parameters"].items())])
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -21,11 +22,11 @@ from meijin.arena.match import match as play_match
 from meijin.arena.openings import openings
 from meijin.arena.play import now
 from meijin.arena.pool import cores
-from meijin.arena.stats import Tally
+from meijin.arena.stats import EloDifference, Tally
 from meijin.cli import words
 from meijin.cli.common import limit, prepare, shown
-from meijin.cli.console import counting, out, print_json, table, warn
-from meijin.cli.program import interruptible
+from meijin.cli.console import counting, err, out, print_json, table, warn
+from meijin.cli.program import INTERRUPTED, until_stopped
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter
 from meijin.core.expression import parse
@@ -85,6 +86,7 @@ def match(
     begins = openings(source) if source is not None else None
     test = Sprt(*elos) if elos is not None else None
     total = games * (len(agents) if game.seats == 1 else 1)
+    stop = threading.Event()
     began = time.perf_counter()
     event = (event or f"{game} {now()[:23].replace('T', ' ')}") if db else ""
     first = next(match_tasks(game, [str(parse(agent)) for agent in agents], 1, seed, event=event)) if agents else None
@@ -94,20 +96,26 @@ def match(
             keep(record)
             step()
 
-        result = interruptible(
+        result, stopped = until_stopped(
             lambda: play_match(
                 game, agents, games, seed, limit(seconds, simulations), opening_plies, on_game,
                 openings=begins, workers=cores() if workers is None and ray is None else workers, rules=rules,
-                sprt=test, event=event, ray=ray, warn=warn,
-            )
+                sprt=test, event=event, ray=ray, warn=warn, stopping=stop.is_set,
+            ),
+            stop.set,
         )  # fmt: skip
-    if as_json:
-        print_json(_as_json(result, seed))
+    if stopped and not result.games:
+        err().print("stopped before a game ended")
+    elif as_json:
+        print_json(_as_json(result, seed, stopped))
     else:
         given = limit(seconds, simulations)
         for standing in result.standings:
             standing.name = shown(build(standing.name), given)
-        _print(result, seed, time.perf_counter() - began)
+        of = f" of {games:,}, stopped" if stopped else ""
+        _print(result, seed, time.perf_counter() - began, of)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager
@@ -165,7 +173,7 @@ def _score(game: Game, tally: Tally) -> tuple[float, tuple[float, float]]:
 # ---- JSON ----
 
 
-def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
+def _as_json(result: MatchResult, seed: int, stopped: bool) -> dict[str, Any]:
     def counts(tally: Tally) -> dict[str, Any]:
         score, interval = _score(result.game, tally)
         counts = {"wins": tally.wins, "draws": tally.draws, "losses": tally.losses}
@@ -178,6 +186,7 @@ def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
     return {
         "game": str(result.game),
         "games": result.games,
+        "stopped": stopped,
         "plies": result.plies,
         "seed": seed,
         "openings": result.openings,
@@ -192,12 +201,13 @@ def _as_json(result: MatchResult, seed: int) -> dict[str, Any]:
 # ---- text ----
 
 
-def _print(result: MatchResult, seed: int, seconds: float) -> None:
+def _print(result: MatchResult, seed: int, seconds: float, of: str) -> None:
     game, solo = result.game, result.game.seats == 1
     console = out()
     rate = f"{result.plies:,} plies in {seconds:.1f} s"
     begun = "" if result.openings == "none" else f", openings {result.openings}"
-    console.print(Text.assemble((game.title, "bold"), (f"  {result.games:,} games, seed {seed}{begun}, {rate}", "dim")))
+    played = f"{result.games:,}{of}" if of else f"{result.games:,} games"
+    console.print(Text.assemble((game.title, "bold"), (f"  {played}, seed {seed}{begun}, {rate}", "dim")))
     numbers = ("games", "mean score") if solo else ("wins", "draws", "losses", "score")
     shown = table("agent", *numbers, "95 % interval", right=(*numbers, "95 % interval"))
 
@@ -224,15 +234,14 @@ def _print_more(result: MatchResult, console: Console) -> None:
     """Below the table: Elo, the sequential test, games that ended early, forfeits."""
     elo = result.elo
     if elo is not None:
-        low, high = (_elo(end) for end in elo.interval)
         first, second = (standing.name for standing in result.standings)
         who, whom = (first, "the other") if first != second else (f"the first {first}", "the second")
         console.print(
             Text.assemble(
                 (who, "cyan"),
                 f" against {whom}: ",
-                (f"{_elo(elo.value)} Elo", "bold"),
-                f", 95 % interval {low} to {high}; stronger with probability {100 * elo.superiority:.1f} %",
+                *elo_words(elo),
+                f"; stronger with probability {100 * elo.superiority:.1f} %",
             )
         )
     if result.sprt is not None:
@@ -246,5 +255,10 @@ def _print_more(result: MatchResult, console: Console) -> None:
         console.print(Text.assemble((f"{words.count(count, 'game')} forfeited by ", "red"), (reason, "bold red")))
 
 
-def _elo(value: float) -> str:
-    return f"{value:+.0f}" if math.isfinite(value) else ("+" if value > 0 else "-") + "inf"
+def elo_words(elo: EloDifference) -> tuple[tuple[str, str], str]:
+    """The difference and its interval; where one agent won every game, only the end of it that is known."""
+    low, high = elo.interval
+    if math.isinf(elo.value):
+        bound = f"at least {low:+.0f}" if elo.value > 0 else f"at most {high:+.0f}"
+        return (f"{bound} Elo", "bold"), " (95 %)"
+    return (f"{elo.value:+.0f} Elo", "bold"), f", 95 % interval {low:+.0f} to {high:+.0f}"

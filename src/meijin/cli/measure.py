@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,43 +24,49 @@ from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.search.mcts import MCTS
 
+PERFT_ROW = "{:>5} {:>20} {:>10} {:>8}"
 DEPTHS = 100  # more than anybody can wait for
 SEARCH = 10_000  # simulations of the search that is timed
 SEARCHES = 3  # at least; the median counts
 GPU_THREADS = 1 << 17
 
 
-def perft(name: str, depth: int, moves: str, load: Sequence[Path], as_json: bool) -> None:
+def perft(name: str, depth: int, begin: str, moves: str, load: Sequence[Path], as_json: bool) -> None:
     if not 1 <= depth <= DEPTHS:
         raise BadParameter(f"--depth {depth}: choose from 1 to {DEPTHS}")
     prepare(load)
     game = make(name)
-    state = position(game, moves)
+    state = position(game, moves, begin)
     _count(state, 1)  # compiles, so that the time of depth 1 does not include it
     rows: list[tuple[int, float]] = []
-    for plies in range(1, depth + 1):
-        began = time.perf_counter()
-        with busy(f"counting lines of {plies} plies"):
-            nodes = interruptible(lambda plies=plies: _count(state, plies))  # type: ignore[misc]
-        rows.append((nodes, time.perf_counter() - began))
-    if as_json:
-        print_json(
-            {
-                "game": str(game),
-                "moves": [move.name for move in state.history],
-                "nodes": [nodes for nodes, _ in rows],
-                "seconds": [seconds for _, seconds in rows],
-            }
-        )
-        return
-    shown = table("depth", "nodes", "seconds", "nodes/s", right=("depth", "nodes", "seconds", "nodes/s"))
-    for plies, (nodes, seconds) in enumerate(rows, 1):
-        # Below a millisecond this would measure Python and not the game.
-        rate = brief(nodes / seconds) if seconds > 0.001 else "-"
-        shown.add_row(str(plies), f"{nodes:,}", f"{seconds:.3f}", rate)
     console = out()
-    console.print(Text(game.title, "bold"))
-    console.print(shown)
+    if not as_json:
+        console.print(Text(game.title, "bold"))
+        console.print(Text(PERFT_ROW.format("depth", "nodes", "seconds", "nodes/s"), "bold"))
+    try:
+        for plies in range(1, depth + 1):
+            began = time.perf_counter()
+            with busy(f"counting lines of {plies} plies"):
+                nodes = interruptible(lambda plies=plies: _count(state, plies))  # type: ignore[misc]
+            seconds = time.perf_counter() - began
+            rows.append((nodes, seconds))
+            if not as_json:  # at once: the next depth may take hours
+                # Below a millisecond the rate would be that of Python and not of the game.
+                rate = brief(nodes / seconds) if seconds > 0.001 else "-"
+                console.print(PERFT_ROW.format(plies, f"{nodes:,}", f"{seconds:.3f}", rate))
+                sys.stdout.flush()
+    finally:  # after Ctrl-C, the depths that were finished
+        if as_json:
+            print_json(
+                {
+                    "game": str(game),
+                    "position": begin,
+                    "moves": [move.name for move in state.history],
+                    "nodes": [nodes for nodes, _ in rows],
+                    "seconds": [seconds for _, seconds in rows],
+                    "stopped": len(rows) < depth,
+                }
+            )
 
 
 def _count(state: State, depth: int) -> int:

@@ -28,4 +28,12 @@ Seconds = Annotated[float | None, typer.Option("--seconds", metavar="S", help="L
 Simulations = Annotated[
     int | None, typer.Option("--simulations", metavar="N", help="Let agents search N simulations per move.")
 ]
+Position = Annotated[
+    str,
+    typer.Option(
+        "--position",
+        metavar="TEXT",
+        help="Begin with this position, such as '1OX/3/2X 1'; 'meijin rules GAME' says how it is written.",
+    ),
+]
 Moves = Annotated[str, typer.Option("--moves", metavar="LINE", help="Begin after these moves: '4 4 3'.")]

@@ -10,22 +10,22 @@ from meijin.agents.catalogue import build
 from meijin.agents.champion import FULL
 from meijin.cli import saved
 from meijin.cli.advisor import strongest
-from meijin.cli.common import position, prepare
+from meijin.cli.common import limit, position, prepare
 from meijin.cli.saved import SavedGame
 from meijin.cli.session import HUMAN, Session
-from meijin.core.agent import Agent, Limit
+from meijin.core.agent import Agent
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import parse
 from meijin.core.game import Game
 from meijin.core.options import between
-from meijin.core.state import State
 
 
 def play(
     name: str | None,
     seats: Sequence[str],
     level: int | None,
+    begin: str,
     moves: str,
     seconds: float | None,
     simulations: int | None,
@@ -34,8 +34,10 @@ def play(
     resume: bool,
 ) -> None:
     if resume:
-        if seats or level is not None or moves or seed is not None:
-            raise BadParameter("--resume continues a game as it was; leave out --seat, --level, --moves and --seed")
+        if seats or level is not None or begin or moves or seed is not None:
+            raise BadParameter(
+                "--resume continues a game as it was; leave out --seat, --level, --position, --moves and --seed"
+            )
         session = _resumed(name, load)
     elif name is None:
         raise BadParameter("name a game, as in 'meijin play connect_four'; 'meijin games' lists them")
@@ -47,15 +49,16 @@ def play(
                     f"--level={level}: a level below {FULL} decides by itself how long to think; leave out --seconds "
                     "and --simulations"
                 )
-        Limit(seconds=seconds, simulations=simulations)  # a wrong one is found before anything else happens
+        limit(seconds, simulations)  # a wrong one is found before anything else happens
         prepare(load)
         game = make(name)
         start = secrets.randbits(48) if seed is None else seed
         players = seated(game, seats, start, level)
-        state = position(game, moves)
+        state = position(game, moves, begin)
         begun = SavedGame(
             str(game),
             tuple(HUMAN if player is None else player.name for player in players),
+            position=begin,
             opening=len(state.history),
             seconds=seconds,
             simulations=simulations,
@@ -118,7 +121,7 @@ def resumed(path: Path, game: SavedGame) -> Session:
         if len(game.seats) != rules.seats:
             raise MeijinError(f"{len(game.seats)} agents for {rules.seats} seats")
         players = [_player(name, rules, game.seed + seat) for seat, name in enumerate(game.seats)]
-        state = State(rules).play_line(game.moves)
+        state = game.beginning(rules).play_line(game.moves)
         return Session(state, players, game, path=path)
     except MeijinError as error:
         raise MeijinError(f"the game in {path} cannot be resumed: {error}") from None

@@ -7,20 +7,29 @@ import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import typer
 from typer.core import TyperGroup
 
 T = TypeVar("T")
 
+HELP = ["-h", "--help"]
+
 FAILED = 2  # a mistake of the person at the keyboard
 INTERRUPTED = 130  # as shells report SIGINT
 CLOSED = 141  # as shells report SIGPIPE
+SOON, PATIENCE = 1.0, 5.0  # seconds that stopped work gets: to end, and to give a result
 
 
 class Program(TyperGroup):
     """The group of all commands, which turns exceptions into an exit status."""
+
+    def __init__(self, **attributes: Any):
+        super().__init__(**attributes)
+        _show_flags_without_values(self)
 
     def main(
         self,
@@ -47,7 +56,7 @@ class Program(TyperGroup):
             if type(error).__name__ == "NoArgsIsHelpError":  # a command that is only a group of commands
                 print(error.ctx.get_help())  # type: ignore[attr-defined]
                 sys.exit(0)
-            message = explained(error)
+            message = explained(error, self._command(args))
             if message is None:  # a bug, here or in a user's game: the traceback helps
                 raise
             complain(message)
@@ -59,6 +68,25 @@ class Program(TyperGroup):
                 sys.stdout.flush()
                 os._exit(INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+    def _command(self, args: Sequence[str]) -> str:
+        """The command that the arguments name: "meijin champion list"."""
+        words, group = ["meijin"], cast(Any, self)
+        for word in args:
+            group = getattr(group, "commands", {}).get(word)
+            if group is None:
+                break
+            words.append(word)
+        return " ".join(words)
+
+
+def _show_flags_without_values(command: Any) -> None:
+    """Typer's help would say `--json <bool>`."""
+    for option in command.get_params(typer.Context(command, help_option_names=HELP)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for each in getattr(command, "commands", {}).values():
+        _show_flags_without_values(each)
 
 
 def spelled_out(args: Sequence[str]) -> list[str]:
@@ -77,46 +105,69 @@ _running: list[threading.Thread] = []  # work that Ctrl-C left behind
 def interruptible(work: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
     """Run work in a thread, so that Ctrl-C raises at once: compiled code does not look at signals.
 
-    `stop` asks the work to end early, as `Agent.stop` does; it gets a second to do so.
+    `stop` asks the work to end early, as `Agent.stop` does.
+    """
+    result, stopped = until_stopped(work, stop, SOON)
+    if stopped:
+        raise KeyboardInterrupt
+    return result
+
+
+def until_stopped(work: Callable[[], T], stop: Callable[[], None] | None, patience: float = PATIENCE) -> tuple[T, bool]:
+    """Like `interruptible`, but what the work returns after `stop` within `patience` seconds is kept.
+
+    Returns the result, and whether the work was stopped.
     """
     results: list[T] = []
     errors: list[BaseException] = []
+    done = threading.Event()  # and not `Thread.join`, after which an interrupted thread can seem to have ended
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)  # in parts: the system may tell another thread of Ctrl-C, which does not wake this one
+        while not done.wait(0.1):  # in parts, as Ctrl-C does not wake this thread if the system tells another
+            pass
     except KeyboardInterrupt:
-        if stop is not None:
-            stop()
-            thread.join(1.0)
-        if thread.is_alive():
-            _running.append(thread)
-        raise
+        try:
+            end = time.monotonic() + patience
+            while stop is not None and not done.is_set() and time.monotonic() < end:
+                stop()  # again and again: an agent may not have begun
+                done.wait(0.05)
+        finally:  # also when Ctrl-C is pressed again
+            if not done.is_set():
+                _running.append(thread)
+        if not results:
+            raise
+        return results[0], True
     if errors:
         raise errors[0]
-    return results[0]
+    return results[0], False
 
 
-def explained(error: Exception) -> str | None:
-    """The message for the person who caused the error; None for a bug."""
-    from meijin.core.errors import MeijinError
+def explained(error: Exception, command: str) -> str | None:
+    """The message for the person who caused the error with that command; None for a bug."""
+    from meijin.core.errors import MeijinError, suggest
 
     if isinstance(error, MeijinError):
         return str(error)
-    context = getattr(error, "ctx", None)
     describe = getattr(error, "format_message", None)  # a mistake in the arguments, found by typer
     if describe is None:
         return None
     text = str(describe()).strip().rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}; see '{context.command_path} --help'" if context else text
+    if isinstance(unknown := getattr(error, "option_name", None), str) and hasattr(error, "possibilities"):
+        # Typer suggests what has little in common but the dashes.
+        options = cast(Any, error).ctx.command.params
+        known = [name[2:] for each in options for name in each.opts if name.startswith("--")]
+        text = f"no such option: {unknown}" + suggest(unknown.lstrip("-"), known).replace("'", "'--", 1)
+    return f"{text[:1].lower()}{text[1:]}; see '{command} --help'"
 
 
 def complain(message: str) -> None:

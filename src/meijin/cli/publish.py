@@ -13,6 +13,7 @@ from meijin.cli.console import busy, out
 from meijin.core.catalogue import games as registry
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.learning import files
 
 
 def publish(
@@ -28,6 +29,12 @@ def publish(
     from meijin.web.wasm.bundle import USUAL
     from meijin.web.wasm.publish import site, write, write_single
 
+    for net in nets:
+        if files.kind(net) == "td":
+            raise BadParameter(
+                f"--net {net}: it holds an n-tuple network, and those cannot play in a page yet; leave it out, and "
+                f"visitors play against mcts, or train a net with 'meijin train {names[0] if names else 'GAME'} zero'"
+            )
     if why := missing():
         raise MeijinError(f"games cannot be compiled for browsers: {why}")
     loaded = prepare(load)

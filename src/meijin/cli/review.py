@@ -98,12 +98,14 @@ class Review:
         self.state, self.game, self.judgements = state, state.game, judgements
         self.mistakes = [each for each in judgements if each.mark]
         self.at = -1
+        self.again: str | None = None  # what followed `rematch`
         self.prompt = Prompt(
             [
                 Command("next", "show the next mistake", lambda _: self.go(self.at + 1), aliases=("", "n")),
                 Command("back", "show the mistake before", lambda _: self.go(self.at - 1), aliases=("b",)),
                 Command("list", "list the mistakes", self.list, aliases=("l",)),
                 Command("show", "show the position before ply N", self.show_ply, "N"),
+                Command("rematch", "play again, with `swap` in exchanged seats", self.rematch, "[swap]"),
                 Command("quit", "leave the review", lambda _: Then.STOP, aliases=("q", "exit")),
             ]
         )  # fmt: skip
@@ -112,6 +114,10 @@ class Review:
         self.list("")
         if self.mistakes:
             self.prompt.ask("review (Enter for the next, help for commands): ", optional=True)
+
+    def rematch(self, rest: str) -> Then:
+        self.again = rest
+        return Then.STOP
 
     def list(self, rest: str) -> Then:
         seats = range(self.game.seats) if self.game.seats > 1 else ()
@@ -168,8 +174,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def review(state: State, advisor: Advisor, seconds: float = SECONDS) -> None:
-    """Look at a game and go through its mistakes."""
+def review(state: State, advisor: Advisor, seconds: float = SECONDS) -> str | None:
+    """Look at a game and go through its mistakes. Returns what `rematch` is to do, if that is how it was left."""
     with counting("looking at the game", len(state.history)) as step:
         judgements = judge(state, advisor, seconds, step)
-    Review(state, judgements).run()
+    made = Review(state, judgements)
+    made.run()
+    return made.again

@@ -20,6 +20,7 @@ from meijin.core.folders import data_folder
 
 if TYPE_CHECKING:
     from meijin.arena.record import GameRecord
+    from meijin.core.game import Game
     from meijin.core.state import State
 
 VERSION = 1
@@ -40,10 +41,17 @@ class SavedGame:
     load: tuple[str, ...] = ()  # Python files that define the game or its agents
     resigned: int | None = None  # the seat that gave up
     began: str = ""  # UTC, ISO 8601
+    position: str = ""  # where it began, if not at the start
 
     @property
     def limit(self) -> Limit:
         return Limit(seconds=self.seconds, simulations=self.simulations)
+
+    def beginning(self, game: Game) -> State:
+        """The position before the first move."""
+        from meijin.core.state import State
+
+        return State.from_position(game, self.position) if self.position else State(game)
 
     def after(self, state: State, resigned: int | None) -> SavedGame:
         return replace(self, moves=tuple(move.name for move in state.history), resigned=resigned)
@@ -53,6 +61,11 @@ class SavedGame:
         from meijin.arena.judges import forfeited
         from meijin.arena.record import GameRecord, Task
 
+        if self.position:
+            raise MeijinError(
+                f"files of games begin at the start, and this game began with '{self.position}'; leave it unfinished, "
+                "and 'meijin play --resume' continues it"
+            )
         ending, reason, scores = "cap", "unfinished", state.scores
         if state.is_over:
             ending, reason = "rules", ""
@@ -133,7 +146,7 @@ def read(path: Path) -> SavedGame:
 def _right(name: str, value: Any) -> bool:
     if name in ("seats", "moves", "load"):
         return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
-    if name in ("game", "began"):
+    if name in ("game", "position", "began"):
         return isinstance(value, str)
     if name in ("seconds", "simulations", "resigned") and value is None:
         return True

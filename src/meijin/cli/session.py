@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.columns import Columns
 from rich.text import Text
 
+from meijin.arena import formats
 from meijin.cli import saved, words
 from meijin.cli.advisor import Advisor
 from meijin.cli.common import shown
@@ -81,6 +82,8 @@ class Session:
         def offered() -> str:
             return "" if self.offer else "there is no other saved game"
 
+        *most, last = formats.suffixes_for(self.game)
+        endings = f"{', '.join(most)} or {last}"
         return [
             Command("undo", "take back your last move and what followed", self.undo),
             Command("redo", "play again what was taken back", self.redo),
@@ -88,7 +91,7 @@ class Session:
             Command("moves", "list the legal moves and mark them on the board", self.moves, unavailable=during),
             Command("history", "list the moves so far", self.history),
             Command("rules", "show the rules", self.rules),
-            Command("save", "write the game to a .jsonl, .sgf, .pgn, .ggf, .usi, .kif or .csa file", self.save, "FILE"),
+            Command("save", f"write the game to a {endings} file", self.save, "FILE"),
             Command("accept", "let the other side resign", self.accept, unavailable=yielding),
             Command("resign", "give up", self.resign, unavailable=during),
             Command("review", "show the mistakes that 20 seconds find", self.review, "[SECONDS]", unavailable=after),
@@ -330,8 +333,6 @@ class Session:
         return Then.ASK
 
     def save(self, rest: str) -> Then:
-        from meijin.arena import formats
-
         path = Path(rest).expanduser()
         if path.exists():
             raise BadParameter(f"'{path}' exists; choose another name")
@@ -360,8 +361,8 @@ class Session:
         except ValueError:
             raise BadParameter(f"review {rest}: give the seconds it may take, as in review 60") from None
         at_least("seconds", seconds, 0.1)
-        review.review(self.state, self._advisor(), seconds)
-        return Then.ASK
+        again = review.review(self.state, self._advisor(), seconds)
+        return Then.ASK if again is None else self.rematch(again)
 
     def rematch(self, rest: str) -> Then:
         """The same game again, from where it began."""
@@ -379,7 +380,7 @@ class Session:
             if player is not None:
                 player.seed(self.begun.seed + seat)
         self.rng = stream(self.begun.seed, self.game.seats + self.begun.opening)
-        self.state = State(self.game).play_line(self.state.history[: self.begun.opening])
+        self.state = self.begun.beginning(self.game).play_line(self.state.history[: self.begun.opening])
         self.path, self.touched, self.resigned, self.yields = saved.new_file(self.begun.game), False, None, None
         self.introduce()
         return Then.GO_ON

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from meijin.arena.tournament import Tournament, database_path, report_path
 from meijin.cli import words
 from meijin.cli.common import prepare
 from meijin.cli.console import counting, err, out, print_json, table, warn
-from meijin.cli.program import interruptible
+from meijin.cli.program import until_stopped
 from meijin.core.errors import BadParameter, MeijinError
 
 
@@ -65,12 +66,13 @@ def opened(file: Path, database: Path | None, load: Sequence[Path], create: bool
 def _play(run: Tournament, workers: int | None, hidden: bool, ray: str | None) -> None:
     with counting(run.plan.name, run.total, done=run.played, hidden=hidden) as step:
         try:
-            if ray is not None:
-                run.run(workers, lambda _: step(), ray=ray, warn=warn)
-            elif (run.plan.workers if workers is None else workers) == 0:
-                interruptible(lambda: run.run(0, lambda _: step()))  # compiled code does not notice Ctrl-C
-            else:
-                run.run(workers, lambda _: step())
+            stop = threading.Event()
+
+            def play() -> None:
+                run.run(workers, lambda _: step(), ray=ray, warn=warn, stopping=stop.is_set)
+
+            if until_stopped(play, stop.set)[1]:
+                raise KeyboardInterrupt
         except KeyboardInterrupt:
             done = f"stopped after {run.played:,} of {run.total:,} games, which are saved"
             err().print(Text(f"{done}; the same command continues"))

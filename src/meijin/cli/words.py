@@ -91,7 +91,7 @@ def worth(game: Game, info: MoveInfo, seat: int) -> Text:
     if game.seats == 2 and game.score_range == (-1.0, 1.0) and own in (-1.0, 0.0, 1.0):
         word, colour = {1.0: ("win", "green"), 0.0: ("draw", "yellow"), -1.0: ("loss", "red")}[own]
         return Text(word, f"bold {colour}")
-    return Text(f"={text}", "bold")
+    return Text(f"{text} proven", "bold")
 
 
 def line(moves: Sequence[Move], most: int = 12) -> str:

@@ -177,8 +177,14 @@ def advice(game: Game, analysis: Analysis) -> str:
     return "resign" if mine < -SURE and max(analysis.simulations, analysis.nodes) >= ENOUGH else ""
 
 
+def must_be_state(what: object) -> None:
+    if not hasattr(type(what), "turn"):
+        raise BadParameter(f"{what!r} is not a position; give a State, as in State('othello').play('d3')")
+
+
 def must_move(state: State) -> None:
-    """Raise unless a seat is to move."""
+    """Raise unless it is a state in which a seat is to move."""
+    must_be_state(state)
     if state.turn < 0:
         what = "chance moves" if state.is_chance else "the game is over"
         raise MeijinError(f"there is nothing to think about: {what}")
@@ -286,6 +292,7 @@ class Agent(ABC):
 
     def value(self, state: State) -> tuple[float, ...]:
         """The expected score of each seat in any position, finished games and chance turns included."""
+        must_be_state(state)
         if state.is_over:
             return state.scores
         if state.is_chance:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meijin.core.catalogue import game_of
 from meijin.core.compile import Function, inlined
 from meijin.core.errors import IllegalMove
 from meijin.core.game import OVER, Game
@@ -321,8 +322,9 @@ class States:
     next step overwrites the arrays: copy what you want to keep.
     """
 
-    def __init__(self, game: Game, count: int, *, seed: int = 0, threads: int | None = None, device: str = "cpu"):
-        """`count` start positions. `threads`: None for one per core."""
+    def __init__(self, game: Game | str, count: int, *, seed: int = 0, threads: int | None = None, device: str = "cpu"):
+        """`count` start positions of a game or an expression. `threads`: None for one per core."""
+        game = game_of(game)
         self._driver = _Driver(game, count, seed, threads, device)
         self.game, self.count = game, count
         self.reset()
@@ -453,8 +455,11 @@ class Simulation:
         )
 
 
-def simulate(game: Game, games: int, *, seed: int = 0, threads: int | None = None, device: str = "cpu") -> Simulation:
+def simulate(
+    game: Game | str, games: int, *, seed: int = 0, threads: int | None = None, device: str = "cpu"
+) -> Simulation:
     """Play that many random games from the start; equal seeds give equal games, however many threads play them."""
+    game = game_of(game)
     driver = _Driver(game, games, seed, threads, device)
     _Driver(game, 1, seed, 1, device).run(finish)  # compile before the clock starts
     began = time.perf_counter()

@@ -73,6 +73,15 @@ def make(expression: str, **params: Any) -> Game:
         raise MeijinError(f"{expression}: {error}") from error
 
 
+def game_of(what: Game | str) -> Game:
+    """A game as it is, or the one of an expression."""
+    if isinstance(what, Game):
+        return what
+    if isinstance(what, str):
+        return make(what)
+    raise BadParameter(f"{what!r} is not a game; give a Game, or an expression such as 'othello(size=6)'")
+
+
 def game_names() -> list[str]:
     """The names of all games, sorted: those of Meijin, of installed packages and of loaded files."""
     return games.names()

@@ -54,7 +54,7 @@ class Game:
     turned: Sequence[Sequence[int]] | None = None  # [seat][cell] -> where `planes` show it to that seat; None: there
     alphabets: Sequence[Sequence[int]] | None = None  # [cell] -> the values it can have; None: any
     supports: Sequence[int] | None = None  # [cell] -> that which must be filled before it, or -1; n-tuples look at it
-    beginnings: Sequence[str] = ()  # parameters that only change how a game begins or how long it lasts: see `alike`
+    beginnings: Sequence[str] = ()  # parameters that hardly change what a move is worth: see `alike`
     # for people
     seat_names: Sequence[str] = ()  # default: the text of the seat's piece, else "seat 0"
     tallies: Sequence[str] = ()  # what the rule `tally` counts, such as "discs"
@@ -147,7 +147,7 @@ class Game:
         explain(self, error)
 
     def alike(self, other: Game) -> bool:
-        """Whether the same moves are as good in both: they differ at most in parameters named by `beginnings`."""
+        """Whether much the same moves are good in both: they differ at most in parameters named by `beginnings`."""
         kept = [{k: v for k, v in each.params.items() if k not in self.beginnings} for each in (self, other)]
         return self.name == other.name and kept[0] == kept[1]
 

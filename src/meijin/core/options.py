@@ -17,14 +17,18 @@ def number(name: str, value: object, whole: bool = False) -> None:
 def at_least(name: str, value: object, low: float, whole: bool = False) -> None:
     number(name, value, whole)
     if not value >= low:  # type: ignore[operator]
-        raise BadParameter(f"{name}={value!r}: must be at least {low:g}")
+        raise BadParameter(f"{name}={value!r}: must be at least {_plain(low)}")
 
 
 def between(name: str, value: object, low: float, high: float) -> None:
     """Both ends are allowed; whole numbers where both ends are."""
     number(name, value, whole=isinstance(low, int) and isinstance(high, int))
     if not low <= value <= high:  # type: ignore[operator]
-        raise BadParameter(f"{name}={value!r}: choose from {low:g} to {high:g}")
+        raise BadParameter(f"{name}={value!r}: choose from {_plain(low)} to {_plain(high)}")
+
+
+def _plain(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def among(name: str, value: object, known: Iterable[str]) -> None:

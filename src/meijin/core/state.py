@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from meijin.core import kernels
+from meijin.core.catalogue import game_of
 from meijin.core.errors import BadParameter, IllegalMove, MeijinError
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.moves import Move
@@ -26,10 +27,11 @@ class State:
     Two states are equal when they are positions of the same game with equal records, however they were reached.
     """
 
-    def __init__(self, game: Game, record: Any = None):
-        """The start of a game, or the position of a record. Compiled rules trust a record: pass only records that
-        rules have written, and read what people, files or pages send with `set_up`, `from_position` or `parse`."""
-        self.game = game
+    def __init__(self, game: Game | str, record: Any = None):
+        """The start of a game, which may be given by its expression, or the position of a record. Compiled rules trust
+        a record: pass only records that rules have written, and read what people, files or pages send with `set_up`,
+        `from_position` or `parse`."""
+        self.game = game = game if isinstance(game, Game) else game_of(game)
         self._states = game.states(1)
         self._placed: str | None = None  # how the history's first position is written; None: it is the start
         if record is None:
@@ -42,8 +44,9 @@ class State:
         self.origin: bytes = self._states.tobytes()  # the position the history starts from
 
     @classmethod
-    def set_up(cls, game: Game, cells: Sequence[int], turn: int) -> State:
+    def set_up(cls, game: Game | str, cells: Sequence[int], turn: int) -> State:
         """The position with these values on the cells and that seat to move; an error says why there is none."""
+        game = game_of(game)
         if game.setup is None:
             raise BadParameter(f"{game} cannot set up positions: it has no rule `setup`; give the moves from the start")
         values, turn = np.array(checked_values(game, cells), np.int32), checked_turn(game, turn)
@@ -57,8 +60,9 @@ class State:
         return state
 
     @classmethod
-    def from_position(cls, game: Game, text: str) -> State:
+    def from_position(cls, game: Game | str, text: str) -> State:
         """The position that a text describes, in the form that `position` writes."""
+        game = game_of(game)
         return cls.set_up(game, *read_position(game, text))
 
     @property

@@ -280,6 +280,7 @@ def go(
         num_planes=15,
         path=lambda move: ("pass",) if move == skip else (move,),
         words={"pass": "pass"},
+        beginnings=("komi", "handicap"),  # nets see what they are worth
         keeps=tuple(board.symmetries),  # named, because the rules keep them even where the handicap stones do not
         tallies=("captured", "points"),
         endings=("two passes", f"the limit of {longest} moves"),

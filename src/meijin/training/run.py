@@ -367,16 +367,12 @@ class Run(ABC, Generic[C]):
                 self.emit(Warned(f"no time is left to evaluate iteration {self.iteration}"))
             return row
         found: list[EvaluationResult] = []
-        workers = self.config.evaluation.workers
         try:
             with self.timed("evaluation"):
                 row |= self._measure()
-                with self._stored() if workers else nullcontext(self.agent()) as agent:
+                with self._stored() if self.config.evaluation.workers else nullcontext(self.agent()) as agent:
                     for each in self.evaluators:
-                        result = evaluate(
-                            self.game, agent, each, seed=self.iteration, workers=workers,
-                            step=self._step(each.name), check=self._check,
-                        )  # fmt: skip
+                        result = self._evaluated(agent, each)
                         value, interval = result.value, result.interval
                         self.emit(Evaluated(each.name, value, interval, result.games, result.goal, result.reached))
                         row[column(each.name)] = value
@@ -391,10 +387,22 @@ class Run(ABC, Generic[C]):
             self.reason = "all goals are reached"
         return row | ({"goal_streak": self.goal.streak} if any(each.goal is not None for each in found) else {})
 
-    def _check(self) -> None:
-        """End a measurement in the course of a game when there is no more time."""
-        if not self.going(self._costs["saving"]):
+    def _evaluated(self, agent: Agent | str, by: Evaluator) -> EvaluationResult:
+        """One measurement; `Cut` if there is not the time for the whole of it."""
+        workers, step = self.config.evaluation.workers, self._step(by.name)
+
+        def stopping() -> bool:
+            return not self.going(self._costs["saving"])
+
+        try:
+            found = evaluate(self.game, agent, by, seed=self.iteration, workers=workers, step=step, stopping=stopping)
+        except MeijinError:
+            if stopping():
+                raise Cut from None
+            raise
+        if stopping():
             raise Cut
+        return found
 
     def _step(self, phase: str) -> Any:
         """A function to call between two parts of a measurement, which it ends when there is no more time."""

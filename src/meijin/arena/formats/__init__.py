@@ -21,6 +21,7 @@ from meijin.arena.formats import csa, csv, ggf, jsonl, kif, pgn, sgf, usi
 from meijin.arena.formats.common import FormatError, RecordFile, Steppers
 from meijin.arena.record import GameRecord
 from meijin.core.errors import BadParameter, MeijinError, suggest
+from meijin.core.game import Game
 
 __all__ = [
     "FORMATS",
@@ -29,6 +30,7 @@ __all__ = [
     "format_of",
     "no_file",
     "read",
+    "suffixes_for",
     "under",
     "verified",
     "write",
@@ -41,10 +43,12 @@ class Format:
     read: Callable[[RecordFile], Iterator[GameRecord]] | None  # None: it is only written
     write: Callable[[Iterable[GameRecord], TextIO], int]
     suffixes: tuple[str, ...]
+    game: str | None  # the only game it is for; None: all
 
 
+ONLY = {ggf: ggf.GAME, usi: usi.GAME, kif: usi.GAME, csa: usi.GAME}
 FORMATS = {
-    module.__name__.rpartition(".")[2]: Format(module.read, module.write, module.SUFFIXES)
+    module.__name__.rpartition(".")[2]: Format(module.read, module.write, module.SUFFIXES, ONLY.get(module))
     for module in (jsonl, sgf, pgn, ggf, usi, kif, csa, csv)
 }
 #: Names of the formats that can be read.
@@ -62,6 +66,11 @@ def format_of(path: Path, name: str | None = None) -> Format:
             return found
     endings = ", ".join(ending for found in FORMATS.values() for ending in found.suffixes)
     raise BadParameter(f"'{path}' does not end in one of {endings}; name its format: {', '.join(FORMATS)}")
+
+
+def suffixes_for(game: Game) -> list[str]:
+    """The usual endings of the files that can hold games of this kind."""
+    return [each.suffixes[0] for each in FORMATS.values() if each.game in (None, game.name)]
 
 
 def no_file(path: Path) -> str:

@@ -258,7 +258,7 @@ def symmetries(evidence: Evidence) -> Tried:
                 problem = f"breaks the symmetry '{symmetry.name}': the start is not its own image"
                 remedy = f"leave '{symmetry.name}' out of `keeps`, or name it there if the rules keep it all the same"
                 raise broken(game, "start", problem, remedy)
-            notes.append(f"{symmetry.name} not tried: it moves the start")
+            notes.append(f"{symmetry.name} not tried: the start position is not the same after it")
             continue
         notes.append(symmetry.name)
         # Where there are hundreds of symmetries, each is tried on fewer games.

@@ -13,6 +13,8 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
+
 from meijin import __version__
 from meijin.core.agent import Analysis, Clock, Limit
 from meijin.core.errors import BadParameter, IllegalMove, MeijinError
@@ -127,9 +129,11 @@ class Gtp(Session):
     def _komi(self, arguments: list[str]) -> str:
         komi = _number(arguments, 0)
         if "komi" in self.game.params and komi != self.game.params["komi"]:
-            moves = [move.name for move in self.state.history]
+            before = self.state
+            set_up = before.origin != State(self.game).origin
             self.change_game(komi=komi)
-            self._restart(self.state.play_line(moves))
+            begun = State(self.game, np.frombuffer(before.origin, self.game.dtype)[0]) if set_up else self.state
+            self._restart(begun.play_line([move.name for move in before.history]))
         return ""
 
     def _set_game(self, arguments: list[str]) -> str:
@@ -341,9 +345,7 @@ class Gtp(Session):
         game = make(record.task.game)
         if game.name != self.game.name:
             raise BadParameter(f"the file has a game of {game}, and this engine plays {self.game}")
-        if why := self.agent.unfit(game):
-            raise BadParameter(f"{self.agent.name} cannot play {game}: {why}")
-        self.game = game
+        self.take_up(game)
         self._restart()
         for move in record.moves if last is None else record.moves[: max(0, last - 1)]:
             self._keep(self.state.copy().play(move))

@@ -43,15 +43,23 @@ def open_session(
     return PROTOCOLS[name](made, agent, say, limit)
 
 
-def serve(game: str | Game, agent: str, protocol: str | None = None, limit: Limit = Limit()) -> None:  # noqa: B008
-    """Talk over standard input and output until "quit" or the end of the input.
+def serve(
+    game: str | Game,
+    agent: str,
+    protocol: str | None = None,
+    limit: Limit = Limit(),  # noqa: B008
+    stand_in: str | None = None,
+) -> None:
+    """Talk over standard input and output until "quit" or the end of the input. `stand_in`: see `Session`.
 
     What games, agents and libraries print goes to standard error, so that the conversation stays clean.
     """
     sys.stdout.flush()
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
-    converse(open_session(game, agent, protocol, writer(answers), limit), sys.stdin.buffer)
+    session = open_session(game, agent, protocol, writer(answers), limit)
+    session.stand_in = stand_in
+    converse(session, sys.stdin.buffer)
 
 
 def writer(file: BinaryIO) -> Say:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -35,12 +36,15 @@ class Session(ABC):
 
     #: Whether a thought with a limit is finished when the input ends.
     patient = False
+    #: The agent that plays games which the one asked for cannot play; None: they are refused.
+    stand_in: str | None = None
 
     def __init__(self, game: Game, agent: str, say: Say, limit: Limit = Limit()):  # noqa: B008 - frozen
         if game.seats > 2:
             raise BadParameter(f"{game} has {game.seats} seats; engine protocols are for one or two")
         self.game, self.state, self.say, self.limit = game, State(game), say, limit
         self.agent: Agent = build(agent, game)
+        self._asked = self.agent.name  # for this agent
         self._thinker: threading.Thread | None = None
         self._dropped = False  # nobody wants the result of the thought
         self._endless = False
@@ -63,14 +67,27 @@ class Session(ABC):
         """The same game with other parameters, at its start."""
         call = parse(self.game.id)
         game = make(str(Call(call.name, call.args, {**call.kwargs, **parameters})))
-        if why := self.agent.unfit(game):
-            raise BadParameter(f"{self.agent.name} cannot play {game}: {why}")
+        self.take_up(game)
+
+    def take_up(self, game: Game) -> None:
+        """The start of a game, with an agent that can play it."""
+        if self.agent.name != self._asked or self.agent.unfit(game):
+            try:
+                self._replace(build(self._asked, game))
+            except BadParameter as error:
+                if self.stand_in is None:
+                    raise
+                print(f"warning: {error}; {self.stand_in} plays instead", file=sys.stderr, flush=True)
+                self._replace(build(self.stand_in, game))
         self.game, self.state = game, State(game)
 
     def change_agent(self, expression: str) -> None:
-        made = build(expression, self.game)
+        self._replace(build(expression, self.game))
+        self._asked = self.agent.name
+
+    def _replace(self, agent: Agent) -> None:
         self.agent.close()
-        self.agent, self._warm = made, None
+        self.agent, self._warm = agent, None
 
     def warm_up(self) -> None:
         """Think once, so that what must be compiled is compiled before a clock runs."""
