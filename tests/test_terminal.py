@@ -261,7 +261,7 @@ def test_a_review_can_be_left_for_a_rematch() -> None:
 
 
 def test_save_offers_the_files_that_can_hold_the_game() -> None:
-    assert "write the game to a .jsonl, .sgf or .pgn file" in typed(SMALL, "help")
+    assert "write the game to a .jsonl, .sgf, .pgn or .csv file" in typed(SMALL, "help")
     assert "write the game to a .jsonl, .sgf, .pgn or .ggf file" in typed("othello", "help")
 
 

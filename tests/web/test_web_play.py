@@ -161,7 +161,8 @@ def test_agent_against_agent(server: Server, visit: Visit) -> None:
 def test_a_move_drawn_by_chance_is_marked(server: Server, visit: Visit) -> None:
     beginner = {"kind": "agent", "agent": "champion(level=1)"}
     visitor = visit()
-    visitor.at_table(table(server, seats=[beginner, beginner], seed=1))
+    visitor.at_table(table(server, seats=[beginner, beginner], seed=1, running=False))
+    visitor.button("Go on")
     assert visitor.read(".status.over .result")
     expect(visitor.page.locator(".moves .move[title^='A random move']").first).to_contain_text("~")
 
