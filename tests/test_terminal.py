@@ -262,7 +262,7 @@ def test_a_review_can_be_left_for_a_rematch() -> None:
 
 def test_save_offers_the_files_that_can_hold_the_game() -> None:
     assert "write the game to a .jsonl, .sgf, .pgn or .csv file" in typed(SMALL, "help")
-    assert "write the game to a .jsonl, .sgf, .pgn or .ggf file" in typed("othello", "help")
+    assert "write the game to a .jsonl, .sgf, .pgn, .ggf or .csv file" in typed("othello", "help")
 
 
 def test_save_in_every_format_that_fits(tmp_path: Path) -> None:
