@@ -17,7 +17,7 @@ pytest.importorskip("safetensors")
 
 from commands import good
 from commands import run as command
-from meijin import training
+from meijin import build, make, training
 from meijin.core.errors import BadParameter
 from meijin.training import remote
 from meijin.training.events import Evaluated, Finished, Stopped, Trained
@@ -177,3 +177,16 @@ def test_a_profile_names_the_functions_that_took_longest(tmp_path: Path) -> None
     assert "iterate" in functions
     failed = command("train", GAME, "td", "--profile", "--repeat", "2", "--out", tmp_path / "s")
     assert failed.exit_code and "--profile does not go with --repeat" in failed.output
+
+
+def test_a_path_with_quotes_is_a_path(tmp_path: Path) -> None:
+    folder = tmp_path / 'say "x" \\new'
+    run = training.td(
+        "tic_tac_toe",
+        out=folder,
+        iterations=1,
+        changes={"games": 20, "length.evaluate": 1},
+        evaluate=["vs(random, games=2)"],
+    )
+    last = run.go()
+    assert isinstance(last, Finished) and build(last.agent, make("tic_tac_toe"))

@@ -391,7 +391,7 @@ def _in_order(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]
 def _uninterrupted() -> Iterator[None]:
     """Ctrl-C waits for the end of the block, and does not reach the processes that are started in it.
 
-    A process that is half started would print a traceback, and so would the fork server. Workers undo this.
+    A process that is half started would print a traceback, and so would the fork server. Both undo this once started.
     """
     if not hasattr(signal, "pthread_sigmask"):  # not on every system
         yield
@@ -410,5 +410,5 @@ def _context() -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     heavy = ["numba", "numba.core.typing"] if compiling.JIT else []
-    context.set_forkserver_preload(["meijin.arena.worker", "meijin.search.mcts.agent", *heavy])
+    context.set_forkserver_preload(["meijin.arena.worker", "meijin.search.mcts.agent", *heavy, "meijin.arena.preload"])
     return context

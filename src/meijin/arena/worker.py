@@ -172,15 +172,20 @@ def _play(task: Task, rules: PlayRules, known: dict[str, Game], monitor: Monitor
         ) from None
 
 
+def heed_interrupts() -> None:
+    """No longer block Ctrl-C, as the parent did; one that came since is forgotten."""
+    if hasattr(signal, "pthread_sigmask"):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 def _detach() -> None:
     """Detach from the terminal, Ctrl-C and all output, and end with the parent."""
     if hasattr(os, "setsid"):
         with suppress(OSError):
             os.setsid()
-    if hasattr(signal, "pthread_sigmask"):  # the parent blocked Ctrl-C; one that came since is forgotten
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGINT, before)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    heed_interrupts()
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)

@@ -65,7 +65,7 @@ def run(
                             ray=ray, warn=warn, stopping=stop.is_set,
                         ),
                         stop.set,
-                                )  # fmt: skip
+                    )  # fmt: skip
                 except KeyboardInterrupt:  # before its first game ended
                     stopped = True
                 else:

@@ -39,7 +39,7 @@ def perft(name: str, depth: int, begin: str, moves: str, load: Sequence[Path], a
     state = position(game, moves, begin)
     _count(state, 1)  # compiles, so that the time of depth 1 does not include it
     rows: list[tuple[int, float]] = []
-    console = out()
+    stopped, console = False, out()
     if not as_json:
         console.print(Text(game.title, "bold"))
         console.print(Text(PERFT_ROW.format("depth", "nodes", "seconds", "nodes/s"), "bold"))
@@ -55,18 +55,21 @@ def perft(name: str, depth: int, begin: str, moves: str, load: Sequence[Path], a
                 rate = brief(nodes / seconds) if seconds > 0.001 else "-"
                 console.print(PERFT_ROW.format(plies, f"{nodes:,}", f"{seconds:.3f}", rate))
                 sys.stdout.flush()
-    finally:  # after Ctrl-C, the depths that were finished
-        if as_json:
-            print_json(
-                {
-                    "game": str(game),
-                    "position": begin,
-                    "moves": [move.name for move in state.history],
-                    "nodes": [nodes for nodes, _ in rows],
-                    "seconds": [seconds for _, seconds in rows],
-                    "stopped": len(rows) < depth,
-                }
-            )
+    except KeyboardInterrupt:  # the depths that were finished
+        stopped = True
+    if as_json:
+        print_json(
+            {
+                "game": str(game),
+                "position": begin,
+                "moves": [move.name for move in state.history],
+                "nodes": [nodes for nodes, _ in rows],
+                "seconds": [seconds for _, seconds in rows],
+                "stopped": stopped,
+            }
+        )
+    if stopped:
+        raise KeyboardInterrupt
 
 
 def _count(state: State, depth: int) -> int:

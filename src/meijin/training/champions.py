@@ -11,6 +11,7 @@ from meijin.agents.champion import AHEAD
 from meijin.arena.evaluators import evaluate, evaluator
 from meijin.arena.pool import cores
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.expression import Call
 from meijin.core.folders import data_folder
 from meijin.learning import files
 from meijin.learning.checkpoint import Checkpoint
@@ -54,8 +55,8 @@ def make_champion(
     facts: dict[str, Any] = {**_facts(source, found.facts), "note": note, "strength": []}
     trial = target.with_name(f".{target.name}")
     ahead = AHEAD if game.seats == 1 else 1
-    agent = f'td("{trial}", depth={ahead})' if tuples else f'zero("{trial}", simulations={simulations})'
-    effort = {"depth": ahead} if tuples else {"simulations": simulations}
+    effort: dict[str, Any] = {"depth": ahead} if tuples else {"simulations": simulations}
+    agent = str(Call("td" if tuples else "zero", (str(trial),), effort))
 
     def write(path: Path) -> None:
         if tuples:

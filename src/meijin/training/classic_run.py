@@ -19,6 +19,7 @@ from torch import Tensor
 
 from meijin.core.atomic import write_file
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.expression import Call
 from meijin.core.game import Game
 from meijin.learning.classic import checkpoint, examples, fitting
 from meijin.learning.classic.choice import chooser
@@ -66,7 +67,7 @@ class ClassicRun(Run[ClassicConfig]):
         return net
 
     def expression(self, path: Path) -> str:
-        return f'{self.config.net}("{path}")'
+        return str(Call(self.config.net, (str(path),)))
 
     # ---- an iteration ----
 

@@ -117,8 +117,13 @@ class RunFolder:
     def add_event(self, event: Event) -> None:
         """Append a line. A full disk is reported where it matters."""
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        with contextlib.suppress(OSError), self.events.open("a", encoding="utf-8") as file:
-            file.write(event.to_json(time=time) + "\n")
+        with contextlib.suppress(OSError):
+            before = self.events.stat().st_size if self.events.exists() else 0
+            try:
+                with self.events.open("a", encoding="utf-8") as file:
+                    file.write(event.to_json(time=time) + "\n")
+            except OSError:
+                os.truncate(self.events, before)  # or the next event would continue this line
 
     def trim_events(self) -> None:
         """Drop a line that was being written when the run was killed; call it before `add_event`."""

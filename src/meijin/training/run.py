@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -259,7 +259,8 @@ class Run(ABC, Generic[C]):
         if not isinstance(event, Progress):
             self.folder.add_event(event)
         if isinstance(event, Finished | Stopped):
-            self.folder.push()  # what was noted and written since the last checkpoint
+            with suppress(MeijinError):  # what was noted since the last checkpoint, which is there already
+                self.folder.push()
         for handler in self.handlers:
             handler(event)
 

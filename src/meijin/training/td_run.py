@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.expression import Call
 from meijin.learning.config import RunConfig
 from meijin.learning.td.config import TdConfig
 from meijin.learning.td.network import KINDS, AnyNetwork, Network, fresh, load
@@ -60,7 +61,7 @@ class TdRun(Run[TdConfig]):
         return int(np.random.default_rng((self.config.seed, iteration, 15)).integers(1 << 62))
 
     def expression(self, path: Path) -> str:
-        return f'{self.config.learn}("{path}")'
+        return str(Call(self.config.learn, (str(path),)))
 
     def _facts(self) -> Row:
         return {"games": self.games}

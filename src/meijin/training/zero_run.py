@@ -15,6 +15,7 @@ from meijin.agents.zero import OfNet
 from meijin.cluster.connection import Cluster
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
+from meijin.core.expression import Call
 from meijin.core.statistics import elo
 from meijin.learning import files
 from meijin.learning.config import RunConfig
@@ -176,10 +177,10 @@ class ZeroRun(Run[ZeroConfig]):
     def _store(self, path: Path) -> str:
         checkpoint.save(path, self.playing)
         search, simulations = self.config.search, self.config.evaluation.simulations
-        return f'zero("{path}", simulations={simulations}, c={search.c}, fpu={search.fpu})'
+        return str(Call("zero", (str(path),), {"simulations": simulations, "c": search.c, "fpu": search.fpu}))
 
     def expression(self, path: Path) -> str:
-        return f'zero("{path}")'
+        return str(Call("zero", (str(path),)))
 
     def close(self) -> None:
         super().close()
@@ -362,7 +363,13 @@ class ZeroRun(Run[ZeroConfig]):
 
     def _facts(self) -> Row:
         totals = self.window.totals
-        return {"elo": self.elo, "rival": self.rival, "positions": sum(totals), "positions_by_variant": totals}
+        return {
+            "elo": self.elo,
+            "rival": self.rival,
+            "positions": sum(totals),
+            "positions_by_variant": totals,
+            "aside": self.window.aside,
+        }
 
     def _write(self, path: Path, facts: Mapping[str, Any], whole: bool) -> None:
         extra = {}
@@ -389,6 +396,7 @@ class ZeroRun(Run[ZeroConfig]):
 
     def _reload(self, facts: Mapping[str, Any]) -> None:
         totals = facts.get("positions_by_variant") or [int(facts.get("positions", 0))]
+        self.window.aside = float(facts.get("aside", self.window.aside))
         self.window.read(self.iteration if self.learner.steps + self.iteration else -1, totals)
 
     def _saved(self) -> None:

@@ -63,7 +63,7 @@ class TdConfig(RunConfig):
     beta: Positive = 2.7  # of coherence=exp
     trace: Share = 0.0  # lambda: how much of an error reaches the position before, and so on
     trace_kind: Literal["accumulating", "replacing"] = (
-        "accumulating"  # of weights active again: sums, or the newest alone
+        "accumulating"  # when a weight is active again: add to its trace, or restart it
     )
     horizon: Count = 10  # positions an error reaches at most, with tuples
     gamma: Share = 1.0  # discount for each move

@@ -74,7 +74,7 @@ class TrainingConfig:
     moves_left_weight: Size = 0.05  # of the plies left, if the net has `moves_left`
     ownership_weight: Size = 0.15  # of the squared error per cell, if the net has `ownership`
     score_weight: Size = 0.05  # of the score's squared error, if the net has `score`
-    surprise: Share = 0.0  # share of a position's weight that is how far the search's policy is from the net's
+    surprise: Share = 0.0  # 0 to 1: how much of a position's weight is how far the search went from the net's policy
     validation: Natural = 0  # positions set aside, to see how the net does on what it has not learned; 0: none
     symmetries: bool = True  # show every position in a random symmetry of the game
     mixed: bool = True  # bfloat16 where the device is fast at it
