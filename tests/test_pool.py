@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -225,6 +227,21 @@ def test_a_pool_plays_again_and_ends_its_workers() -> None:
         assert by_number(pool.play(tasks)) == by_number(pool.play(tasks)) == by_number(play_tasks(tasks))
         assert pool.processes == before
     assert gone(before)
+
+
+def _blocked(answers: Any) -> None:
+    answers.put(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+
+def test_processes_that_others_fork_later_hear_of_ctrl_c() -> None:
+    """There is one fork server for everybody, and a match may be the first to need it."""
+    with WorkerPool(1):
+        context = multiprocessing.get_context("forkserver")
+        answers = context.SimpleQueue()
+        child = context.Process(target=_blocked, args=(answers,))
+        child.start()
+        assert answers.get() == set()
+        child.join()
 
 
 def test_closing_early_ends_the_workers() -> None:
