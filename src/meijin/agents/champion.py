@@ -92,7 +92,7 @@ class Champion(Solving, ZeroSearch):
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         if self.exact:
             alone = self._alone(state.game)
-            found, limit = self.solved(state, limit, *(ALONE, 1.0) if alone else ())
+            found, limit = self.solved_in_time(state, limit, *(ALONE, 1.0) if alone else ())
             if found is not None:
                 yield found
                 return

@@ -27,7 +27,7 @@ class Solving(Agent):
         if (solver := self._running) is not None:
             solver.stop_flag[0] = 1
 
-    def solved(
+    def solved_in_time(
         self, state: State, limit: Limit, seconds: float = BUDGET, share: float = 0.5
     ) -> tuple[Analysis | None, Limit]:
         """The solver's answer if it expects to have one in time, and does; and what is left of the limit.

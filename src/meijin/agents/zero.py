@@ -150,7 +150,7 @@ class Zero(Solving, ZeroSearch):
 
     def think(self, state: State, limit: Limit, every: float) -> Iterator[Analysis]:
         if self.exact:
-            found, limit = self.solved(state, limit)
+            found, limit = self.solved_in_time(state, limit)
             if found is not None:
                 yield found
                 return

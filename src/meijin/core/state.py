@@ -31,7 +31,7 @@ class State:
         """The start of a game, which may be given by its expression, or the position of a record. Compiled rules trust
         a record: pass only records that rules have written, and read what people, files or pages send with `set_up`,
         `from_position` or `parse`."""
-        self.game = game = game if isinstance(game, Game) else game_of(game)
+        self.game = game = game_of(game)
         self._states = game.states(1)
         self._placed: str | None = None  # how the history's first position is written; None: it is the start
         if record is None:
