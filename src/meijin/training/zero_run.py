@@ -162,7 +162,8 @@ class ZeroRun(Run[ZeroConfig]):
         if why := found.unfit(self.game):
             raise BadParameter(f"warm.init='{name}': it is a net of {found.game}: {why}")
         theirs, mine = found.config.to_dict(), shape.to_dict()
-        if other := [f"net.{key}={json.dumps(value)}" for key, value in theirs.items() if value != mine[key]]:
+        differ = [key for key, value in theirs.items() if value != mine[key] and key != "draw"]
+        if other := [f"net.{key}={json.dumps(theirs[key])}" for key in differ]:
             raise BadParameter(f"warm.init='{name}': it is a net of another shape; set {', '.join(other)}")
         return found.for_game(self.game).state_dict()
 
@@ -205,8 +206,11 @@ class ZeroRun(Run[ZeroConfig]):
         if (warm.agent or warm.records) and not self.iteration and not self.learner.steps:
             self._start_warm()
         began = self.clock.elapsed
+        first = self.source is None
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
+        if first:
+            self.learner.prepare()
         new, row = self.source.collect(config.length.positions, self._played)
         count = sum(map(len, new))
         if not count:
@@ -320,7 +324,7 @@ class ZeroRun(Run[ZeroConfig]):
 
         self.emit(Progress("warm start", 0, config.warm.games))
         played = warm_games(self.game, config.warm, config.selfplay.seed, on_game)
-        return imitated(self.game, played, config.replay.policy_width)
+        return imitated(self.game, played, config.replay.policy_width, config.shape.draw)
 
     # ---- matches between nets ----
 

@@ -25,6 +25,7 @@ class NetConfig:
     )
     moves_left: bool = False  # also predict how many plies are left
     ownership: bool = False  # also predict who owns each cell at the end (Go, Othello); needs a tower
+    draw: float = 0.0  # what a draw is worth to both sides, from -1 (as bad as a loss) to 1; below 0, they avoid it
     score: bool = False  # also predict the difference: the mover's cells minus the others', as a share of all
 
     def __post_init__(self) -> None:
@@ -32,6 +33,8 @@ class NetConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 4096:
                 raise BadParameter(f"net: {name}={value!r}: choose a whole number from 1 to 4096")
+        if not isinstance(self.draw, int | float) or isinstance(self.draw, bool) or not -1 <= self.draw <= 1:
+            raise BadParameter(f"net: draw={self.draw!r}: choose a number from -1 to 1")
         for name, known in (("kind", ("auto", "tower", "mlp")), ("policy", ("auto", "cells", "flat"))):
             if getattr(self, name) not in known:
                 raise BadParameter(f"net: {name}={getattr(self, name)!r}: choose one of {', '.join(known)}")

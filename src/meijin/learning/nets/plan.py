@@ -72,7 +72,7 @@ class Plan:
         return self.config.value_channels * (4 if self.pooling else 1)
 
     def _unfit_heads(self) -> str | None:
-        """Why the game cannot have the heads about the owners of its cells; None where it can, or none are wanted."""
+        """Why the game cannot have what only some have: owners of cells, draws; None if it can, or need not."""
         game, config = self.game, self.config
         for name in ("ownership", "score"):
             if getattr(config, name) and game.owners is None:
@@ -81,6 +81,8 @@ class Plan:
             return f"net: ownership=true: {game} has no tower here, and a perceptron has no cells; set it to false"
         if config.ownership and game.views is not None:
             return f"net: ownership=true: {game} turns its board to the mover, its owners do not turn; set it to false"
+        if config.draw and not (game.seats == 2 and game.bounded):
+            return f"net: draw={config.draw}: only games for two with a highest score have draws; set it to 0"
         return None
 
     def unfit(self, game: Game) -> str | None:

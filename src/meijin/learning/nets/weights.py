@@ -25,6 +25,9 @@ class HasWeights(Protocol):
     @property
     def game(self) -> Game: ...
 
+    @property
+    def config(self) -> NetConfig: ...
+
     def weights(self) -> Weights: ...
 
 

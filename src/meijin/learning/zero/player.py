@@ -159,7 +159,8 @@ class Player:
         self.capacity *= 2
         settings = replace(old.settings, simulations=self.capacity)
         arrays = old.arrays
-        new = Forest(self.game, 1, settings, gpu=old.gpu, x=arrays.x, logits=arrays.logits, outlook=arrays.outlook)
+        ours = {"x": arrays.x, "logits": arrays.logits, "outlook": arrays.outlook}
+        new = Forest(self.game, 1, settings, draw=old.draw, gpu=old.gpu, **ours)
         kept = {name: old.host(name) for name in arrays._fields}
         self.worker.replace(new)
         for name, values in kept.items():
@@ -179,9 +180,14 @@ class Player:
         root = nodes[0]
         own = edges[root["first"] : root["first"] + root["count"]]
 
+        def scores(totals: Any, visits: int) -> tuple[float, ...]:
+            values = totals / visits
+            if self.forest.draw:  # a draw is even again
+                values = values - values.mean()
+            return tuple(unscaled(game, float(value)) for value in values)
+
         def score(edge: Any) -> tuple[float, ...] | None:
-            visits = int(edge["visits"])
-            return tuple(unscaled(game, float(t) / visits) for t in edge["total"]) if visits else None
+            return scores(edge["total"], int(edge["visits"])) if edge["visits"] else None
 
         infos = [
             MoveInfo(
@@ -205,7 +211,7 @@ class Player:
 
         moves = tuple(sorted(infos, key=rank, reverse=True))
         visits = int(root["visits"])
-        mean = tuple(unscaled(game, float(t) / max(1, visits)) for t in own["total"].sum(axis=0))
+        mean = scores(own["total"].sum(axis=0), max(1, visits))
         return Analysis(
             turn=seat,
             moves=moves,

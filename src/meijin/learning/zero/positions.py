@@ -22,7 +22,7 @@ from meijin.core.errors import MeijinError
 from meijin.core.game import Game
 from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import make_pack, packing
-from meijin.search.forest.scale import make_scale
+from meijin.search.forest.scale import make_settle
 
 UNKNOWN = -2  # in `owners`: the game was cut short or resigned, so nobody knows
 
@@ -210,7 +210,9 @@ def _composed(view: NDArray[Any], permutation: NDArray[Any]) -> NDArray[np.int64
     return found
 
 
-def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int) -> Positions:
+def imitated(
+    game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], int]], width: int, draw: float = 0.0
+) -> Positions:
     """Positions of games that were played: (moves and outcomes, scores, plies at the start that nobody chose).
 
     The policy is the move that was made, among all legal ones if `width` has room for them.
@@ -218,7 +220,7 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
     from meijin.core.state import State
 
     width = policy_width(game, width)
-    scaled, pack = make_scale(game), game.kernel(_packs)
+    settle, pack = make_settle(game), game.kernel(_packs)
     look, form = game.kernel(kernels.planes), packing(game)
     planes = np.zeros((game.num_planes or 0, form.cells), np.float32)
     bits: list[Any] = []
@@ -245,7 +247,9 @@ def imitated(game: Game, played: Iterable[tuple[Sequence[int], Sequence[float], 
             state.play(move)
         for fact in facts[first:]:
             fact[2] = ply - fact[1]
-        outcomes += [[scaled(score) for score in scores]] * (len(facts) - first)
+        values = [0.0] * game.seats
+        settle(scores, values, draw)
+        outcomes += [values] * (len(facts) - first)
         owned = np.full(form.cells, UNKNOWN, np.int8)
         if game.owners is not None and state.is_over:
             game.kernel(kernels.owners)(state.records, 0, owned)

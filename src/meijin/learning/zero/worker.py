@@ -68,7 +68,13 @@ class Worker:
         self.evaluator = make_evaluator(net, games * settings.leaves, device, dtype, threads, cache)
         self.past = make_evaluator(net, rivals, device, dtype) if rivals else None
         self.forest = self._forest(
-            game=net.game, count=games, settings=settings, selfplay=selfplay, slots=slots, seed=seed
+            game=net.game,
+            count=games,
+            settings=settings,
+            selfplay=selfplay,
+            slots=slots,
+            seed=seed,
+            draw=net.config.draw,
         )
 
     def _forest(self, **options: Any) -> Forest:

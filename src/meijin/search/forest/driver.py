@@ -173,7 +173,7 @@ class Forest:
 
     A step puts the net's answers (`logits`, `outlook`) into the trees and writes its next questions to `x`; between two
     steps the caller runs the net. On a GPU all arrays live there, and `x`, `logits` and `outlook` may be given, as
-    anything with `__cuda_array_interface__`.
+    anything with `__cuda_array_interface__`. `draw` is what a draw is worth to every seat.
     """
 
     def __init__(
@@ -185,6 +185,7 @@ class Forest:
         selfplay: bool = False,
         slots: int = 1,
         seed: int = 0,
+        draw: float = 0.0,
         gpu: bool = False,
         x: Any = None,
         logits: Any = None,
@@ -198,10 +199,11 @@ class Forest:
         if game.num_moves > 2**15 - 1 and selfplay:
             raise BadParameter(f"{game} has {game.num_moves} moves; self-play keeps at most {2**15 - 1}")
         self.game, self.count, self.settings, self.gpu, self.selfplay = game, count, settings, gpu, selfplay
+        self.draw = draw
         self.capacity = settings.simulations
         shapes = memory(game, count, settings, slots if selfplay else 1, selfplay)
         given = {"x": x, "logits": logits, "outlook": outlook}
-        made: dict[str, Any] = {"rng": streams(seed, count), "options": settings.array(gpu)}
+        made: dict[str, Any] = {"rng": streams(seed, count), "options": self._options(settings)}
         made["table"] = self._table(settings)
         for name, (dtype, shape) in shapes.items():
             if given.get(name) is not None:
@@ -214,6 +216,11 @@ class Forest:
             made = {name: device.as_device(array) for name, array in made.items()}
         self.arrays = Arrays(**layout.with_records(made, game.dtype))
         self._run(steps.new_game)
+
+    def _options(self, settings: Settings) -> np.ndarray:
+        options = settings.array(self.gpu)
+        options[layout.DRAW] = self.draw
+        return options
 
     def _table(self, settings: Settings) -> np.ndarray:
         """The plan of Gumbel's sequential halving, in an array of the size that the forest was made for."""
@@ -264,7 +271,7 @@ class Forest:
                 f"most {self.capacity} simulations and {self.settings.considered} considered moves"
             )
         self.settings = settings
-        options = settings.array(self.gpu)
+        options = self._options(settings)
         options[layout.RIVALS], options[layout.NET] = rivals, net
         for array, values in ((self.arrays.options, options), (self.arrays.table, self._table(settings))):
             if self.gpu:

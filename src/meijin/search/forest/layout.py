@@ -94,7 +94,8 @@ HURRY = 22  # 1: a root that is proven moves at once
 RIVALS = 23  # this many trees, the first ones, play against a past net
 NET = 24  # the number of the net that answers, which is kept with every position
 LEAVES = 25  # the most leaves of a tree that the net is asked about at once
-OPTIONS_SIZE = 26
+DRAW = 26  # what a draw is worth to every seat
+OPTIONS_SIZE = 27
 
 # Slots of `stats` (int64), one row per tree.
 GAMES = 0  # finished games

@@ -51,6 +51,22 @@ def make_scale(game: Game) -> Function:
     return logarithmic
 
 
+def make_settle(game: Game) -> Function:
+    """`settle(scores, values, draw)`: final scores as values; where all are equal, `draw` is added."""
+    seats, scaled = game.seats, make_scale(game)
+
+    def settle(scores: Any, values: Any, draw: float) -> None:
+        even = True
+        for k in range(seats):
+            values[k] = scaled(scores[k])
+            even = even and abs(values[k] - values[0]) < 1e-6
+        if even:
+            for k in range(seats):
+                values[k] += draw
+
+    return settle
+
+
 def unscaled(game: Game, value: float) -> float:
     """The score of a value: the inverse of `make_scale`."""
     low, high = game.score_range

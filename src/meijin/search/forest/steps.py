@@ -25,6 +25,7 @@ from meijin.search.forest.layout import (
     DEPTH,
     DONE,
     DOUBTED,
+    DRAW,
     EVALUATIONS,
     FAULT,
     FINISHED,
@@ -67,7 +68,7 @@ from meijin.search.forest.layout import (
 )
 from meijin.search.forest.packing import make_pack
 from meijin.search.forest.roots import make_choose_move, make_prepare
-from meijin.search.forest.scale import make_scale
+from meijin.search.forest.scale import make_settle
 from meijin.search.forest.selection import TINY, by_improvement, by_proof, by_visits, divergence, gumbel, puct
 from meijin.search.forest.tree import clear, make_expand, make_reroot, make_select, make_view
 
@@ -110,7 +111,7 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
     """`finish(f, i)`: the search of tree i is done: write it down, move, and set up the next root."""
     turn, play, score, odds, planes = game.turn, game.play, game.score, game.odds or no_odds, game.planes
     assert planes is not None
-    seats, scaled = game.seats, make_scale(game)
+    seats, settle = game.seats, make_settle(game)
     pack, reroot, begin, seen = make_pack(game), make_reroot(game), make_begin(game), make_view(game)
     target = by_improvement(game) if by_gumbel else by_visits(game)
     pick = make_choose_move(game, by_gumbel)
@@ -222,8 +223,7 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
         over = t == OVER
         if over:
             score(s, values)
-            for k in range(seats):
-                values[k] = scaled(values[k])
+            settle(values, values, options[DRAW])
         elif two and hope < options[RESIGN]:
             if info[PLAYS_ON]:
                 info[SURE] = seat if info[SURE] < 0 else info[SURE]
@@ -236,8 +236,7 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
             over = True
             f.stats[i, CUT] += 1
             score(s, values)
-            for k in range(seats):
-                values[k] = scaled(values[k])
+            settle(values, values, options[DRAW])
         if over:
             conclude(f, i, t == OVER)
             begin(f, i)

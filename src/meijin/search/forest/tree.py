@@ -17,6 +17,7 @@ from meijin.search.forest.layout import (
     DEEPEST,
     DEPTH,
     DONE,
+    DRAW,
     EDGES,
     NODES,
     NONE,
@@ -25,7 +26,7 @@ from meijin.search.forest.layout import (
     STORED,
     WAITS,
 )
-from meijin.search.forest.scale import make_scale
+from meijin.search.forest.scale import make_settle
 from meijin.search.forest.selection import by_odds
 
 
@@ -235,9 +236,9 @@ def make_select(game: Game, choose_edge: Function) -> Function:
     but has not answered, the result is True, too, but WAITS stays 0.
     """
     turn, play, score, odds = game.turn, game.play, game.score, game.odds or no_odds
-    seats, scaled, add_node, backup, prove = (
+    seats, settle, add_node, backup, prove = (
         game.seats,
-        make_scale(game),
+        make_settle(game),
         make_add_node(game),
         make_backup(game),
         make_prove(game),
@@ -271,8 +272,7 @@ def make_select(game: Game, choose_edge: Function) -> Function:
             t = turn(s)
             if t == OVER:
                 score(s, scores)
-                for k in range(seats):
-                    values[k] = scaled(scores[k])
+                settle(scores, values, options[DRAW])
                 backup(nodes, edges, info, path, values, bounds)
                 if info[STORED]:
                     prove(nodes, edges, info, path, values)

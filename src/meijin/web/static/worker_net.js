@@ -89,17 +89,19 @@ function drawn(found, temperature) {
 }
 
 export class Zero {
-  /** @param {WasmModule} module @param {Facts} facts @param {{net: ArrayBuffer, c?: number, fpu?: number, reuse?: boolean, seed?: bigint,
+  /** @param {WasmModule} module @param {Facts} facts @param {{net: ArrayBuffer, c?: number, fpu?: number, reuse?: boolean, draw?: number, seed?: bigint,
    *  level?: number, levels?: [number, number][]}} options  levels: [simulations, temperature] of those below full strength */
-  constructor(module, facts, { net, c = 1.5, fpu = 0.15, reuse = true, seed = 0n, level = 0, levels = [] }) {
+  constructor(module, facts, { net, c = 1.5, fpu = 0.15, reuse = true, draw = 0, seed = 0n, level = 0, levels = [] }) {
     this.module = module;
     this.facts = facts;
     this.temperature = levels[level - 1]?.[1] ?? 0;
     this.reuse = reuse && !this.temperature;
+    this.draw = draw; // what a draw is worth to both sides
     this.chunk = loadNet(module, net);
     const options = module.array("forest.options"), slots = facts.slots["forest.options"];
     options[slots.C] = c;
     options[slots.FPU] = fpu;
+    options[slots.DRAW] = draw;
     module.array("forest.rng")[0] = stream(seed, 0);
     /** @type {{origin: string, moves: number[]} | null} */
     this.at = null;
@@ -178,11 +180,16 @@ export class Zero {
       return moves;
     };
     const edges = Array.from({ length: count(0) }, (_, k) => first(0) + k), all = nodeVisits(0);
+    const scores = (/** @type {(k: number) => number} */ sum, /** @type {number} */ count) => {
+      const values = Array.from({ length: seats }, (_, k) => sum(k) / count);
+      const shift = this.draw ? values.reduce((a, b) => a + b, 0) / seats : 0; // a draw is even again
+      return values.map((value) => this.#unscaled(value - shift));
+    };
     const moves = edges.map((e) => ({
       move: move(e), visits: visits(e), prior: prior(e), proven: !!proven(e), pv: line(e),
-      value: visits(e) ? Array.from({ length: seats }, (_, k) => this.#unscaled(total(e, k) / visits(e))) : null,
+      value: visits(e) ? scores((k) => total(e, k), visits(e)) : null,
     }));
-    const mean = Array.from({ length: seats }, (_, k) => this.#unscaled(edges.reduce((sum, e) => sum + total(e, k), 0) / Math.max(1, all)));
+    const mean = scores((k) => edges.reduce((sum, e) => sum + total(e, k), 0), Math.max(1, all));
     const known = moves.filter((info) => info.proven && info.value), isProven = this.#info("PROVEN") === 1;
     const best = known.reduce((/** @type {any} */ a, b) => (!a || (b.value ?? [])[task.turn] > a.value[task.turn] ? b : a), null);
     const found = analysis({

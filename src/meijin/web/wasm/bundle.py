@@ -248,9 +248,11 @@ class _Sitters:
             if "net.memory" not in b.arrays:
                 parts.forest(b, game)
                 parts.net(b)
-            net = _put(self.files, game, "net", net_file(agent.net(game).weights()))
+            weights = agent.net(game).weights()
+            net = _put(self.files, game, "net", net_file(weights))
+            options = {"c": agent.c, "fpu": agent.fpu, "reuse": agent.reuse, "draw": weights.config.draw}
             levels = {"levels": agent.scale(game)} if isinstance(agent, Champion) else {}
-            return "zero", {"c": agent.c, "fpu": agent.fpu, "reuse": agent.reuse, **levels}, net
+            return "zero", {**options, **levels}, net
         if isinstance(agent, Random):
             return "random", {}, None
         if isinstance(agent, Heuristic):

@@ -46,7 +46,7 @@ SLOTS = {
     "alphabeta.w.info": _slots(pvs, "NODES", "STOPPED", "HORIZON", "MOST_NODES"),
     "maxn.w.info": _slots(maxn, "NODES", "STOPPED", "MOST_NODES"),
     "forest.info": _slots(layout, "NODES", "EDGES", "DONE", "TARGET", "READY", "WAITS", "DEEPEST", "PROVEN"),
-    "forest.options": _slots(layout, "C", "FPU", "FULL_SIMULATIONS"),
+    "forest.options": _slots(layout, "C", "FPU", "DRAW", "FULL_SIMULATIONS"),
     "net.starts": _slots(forward, "X", "LOGITS", "VALUES"),
 }
 
