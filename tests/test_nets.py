@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -22,7 +23,7 @@ from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.config import TrainingConfig  # noqa: E402
 from meijin.learning.zero.inference import InferenceNet, TorchEvaluator  # noqa: E402
 from meijin.learning.zero.learner import Learner  # noqa: E402
-from meijin.learning.zero.nets import Net  # noqa: E402
+from meijin.learning.zero.nets import Net, pool  # noqa: E402
 from meijin.learning.zero.positions import Positions  # noqa: E402
 
 GAMES = [*games.names(), "yavalath(players=3)", "nim(players=3)", "connect_four(width=5, height=4)"]
@@ -414,3 +415,23 @@ def test_onnx_says_the_same(name, config, tmp_path):
 def test_meijin_itself_needs_no_torch():
     code = "import meijin, meijin.cli, meijin.learning.zero, sys; meijin.make('go'); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_to_compile_ahead_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", lambda run, **options: run)
+    learner = Learner(Net(make("tic_tac_toe"), NetConfig(blocks=1, channels=8)), TrainingConfig(compiled=True, batch=8))
+    before = {name: tensor.clone() for name, tensor in learner.net.state_dict().items()}
+    learner.prepare()
+    assert all(torch.equal(before[name], tensor) for name, tensor in learner.net.state_dict().items())
+    assert all(weight.grad is None for weight in learner.net.parameters())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="PyTorch compiles with g++")
+def test_compiled_gradients_of_pooling_are_numbers() -> None:
+    def look(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return pool(torch.relu(x * scale).bfloat16(), 36).float().sum()
+
+    x, scale = torch.randn(4, 8, 6, 6, requires_grad=True), torch.full((8, 1, 1), 1.2345, requires_grad=True)
+    torch.compile(look)(x, scale).backward()
+    assert x.grad is not None and x.grad.isfinite().all()

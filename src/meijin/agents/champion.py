@@ -108,7 +108,9 @@ class Champion(Solving, ZeroSearch):
 
     def chosen(self, state: State, analysis: Analysis) -> Analysis:
         moves = analysis.moves
-        if self.level == FULL or len(moves) == 1:
+        if self.level == FULL:
+            return super().chosen(state, analysis)
+        if len(moves) == 1:
             return analysis
         scale = self.scale(state.game)[self.level - 1]
         with np.errstate(over="ignore"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,25 @@ if TYPE_CHECKING:
 
 
 LEAVES = 4  # of a tree that are evaluated together, for each thread
+CONCEDED = 0.1  # points that a net that avoids draws gives up at most, not to come back to where the game has been
+
+
+def onward(state: State, analysis: Analysis) -> Analysis:
+    """With the best move first that leads to cells and a turn which the game has not seen, if it is nearly as good."""
+    moves, seat = analysis.moves, state.turn
+    if analysis.proven or moves[0].value is None:
+        return analysis
+    past, seen = state.copy(), {(state.turn, state.cells)}
+    while past.history:
+        past.undo()
+        seen.add((past.turn, past.cells))
+    for at, found in enumerate(moves):
+        if found.value is None or found.value[seat] < moves[0].value[seat] - CONCEDED:
+            continue
+        after = state.copy().play(found.move)
+        if (after.turn, after.cells) not in seen:
+            return replace(analysis, moves=(found, *moves[:at], *moves[at + 1 :])) if at else analysis
+    return analysis
 
 
 class ZeroSearch(Agent):
@@ -93,6 +113,10 @@ class ZeroSearch(Agent):
 
     def decide(self, state: State, limit: Limit) -> Move:
         return state.legal_moves[0] if len(state.legal_moves) == 1 else super().decide(state, limit)
+
+    def chosen(self, state: State, analysis: Analysis) -> Analysis:
+        avoids = self._player is not None and self._player.forest.draw < 0
+        return onward(state, analysis) if avoids else analysis
 
     def _player_of(self, game: Game, limit: Limit) -> Player:
         if self._player is None or self._player.game is not game:

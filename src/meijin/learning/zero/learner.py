@@ -75,16 +75,14 @@ class Learner:
         self.averaged = copy.deepcopy(self.net).eval() if config.ema else self.net
         self.steps = 0
         nets = [self.net, *(self.net.for_game(variant) for variant in variants)]  # all with the same weights
-        # With PyTorch 2.13 a CPU's compiled gradients in bfloat16 are NaN.
-        self.compiled = config.compiled and self.device.type != "cpu"
-        self.lessons = [Lesson(each, self.device, self.compiled) for each in nets]
+        self.lessons = [Lesson(each, self.device, config.compiled) for each in nets]
         self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
         self.replicas: Others | None = None
 
     def prepare(self) -> None:
         """Compile what a step computes, which takes a while, without learning anything; so long, games can begin."""
-        if not self.compiled:
+        if not self.config.compiled:
             return
         kept = {name: buffer.clone() for name, buffer in self.net.named_buffers()}
         self.net.train()
@@ -93,7 +91,8 @@ class Learner:
             planes = lesson.unpack(blank.bits, blank.numbers)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
                 found = lesson.forward(planes)
-            sum(tensor.float().sum() for tensor in found if tensor is not None).backward()
+            total = torch.stack([tensor.float().sum() for tensor in found if tensor is not None]).sum()
+            total.backward()  # type: ignore[no-untyped-call]
         self.net.zero_grad(set_to_none=True)
         for name, buffer in self.net.named_buffers():  # means and variances of the blank positions
             buffer.copy_(kept[name])

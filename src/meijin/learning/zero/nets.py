@@ -106,8 +106,10 @@ class Unit(nn.Module):
 def pool(x: Tensor, on_board: int) -> Tensor:
     """[batch, c, rows, columns], none negative and 0 off the board -> [batch, 3c]: mean, mean by size, maximum."""
     mean = x.mean((2, 3)) * (x.shape[2] * x.shape[3] / on_board)  # a sum may be too large for half precision
+    # The maximum by its place: compiled gradients of amax compare what was rounded differently, so that they are NaN.
+    most = x.permute(0, 2, 3, 1).flatten(1, 2).max(1).values
     # The width enters as a factor, so that a net can weigh a mean differently on other sizes.
-    return torch.cat([mean, mean * ((math.sqrt(on_board) - 9) / 10), x.amax((2, 3))], 1)
+    return torch.cat([mean, mean * ((math.sqrt(on_board) - 9) / 10), most], 1)
 
 
 class Block(nn.Module):
