@@ -345,7 +345,7 @@ def test_errors_say_where(tmp_path: Path) -> None:
     assert "ply 2, move 'zz': 'zz' is not a move" in error("pgn", f"1. {one} {two}", f"1. {one} zz", 1)
     assert "ply 2" in (turn := error("sgf", f";B[{one}];W[{two}]", f";B[{one}];B[{two}]", 1))
     assert turn.startswith("bad, line 4: ")
-    assert turn.endswith("it is a move of seat 0, but seat 1 is to move")
+    assert turn.endswith("it is the turn of O, and the file gives the move to another")
     scores = json.dumps(list(records[2].scores), separators=(",", ":"))
     assert "line 3: scores [0.25, 0.5]; by the rules they are" in error("jsonl", scores, "[0.25,0.5]", 2)
     assert error("jsonl", '"rules"', '"boredom"') == (

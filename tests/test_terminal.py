@@ -138,7 +138,7 @@ def test_chance_and_score() -> None:
 def test_three_seats() -> None:
     seats = ("--seat", "1=random", "--seat", "2=random", "--seed", "1")
     text = typed("nim(heaps=(1, 2), players=3)", "a1", options=seats)
-    assert "seat 2  random" in text and "seat 1 plays" in text
+    assert "player 3  random" in text and "player 2 plays" in text
 
 
 def test_bad_seats() -> None:
@@ -189,8 +189,8 @@ def test_tallies_and_the_reason_of_the_end(tmp_path: Path, monkeypatch: pytest.M
 def test_an_agent_that_is_sure_to_lose_offers_to_resign() -> None:
     seats = ("--seat", "0=perfect", "--seat", "1=human")
     text = typed(NIM, "accept", options=seats)
-    assert "seat 0 would resign: type accept, or play on" in text
-    assert "game over: seat 0 resigns; seat 1 wins" in text
+    assert "player 1 would resign: type accept, or play on" in text
+    assert "game over: player 1 resigns; player 2 wins" in text
     assert "nobody offers to resign" in typed(SMALL, "accept")
 
 

@@ -169,8 +169,8 @@ def follow(plies: Sequence[Ply], stepper: Stepper, source: RecordFile) -> tuple[
                 moves.append(int(stepper.play(stepper.legal[0])))  # a forced pass, which most files leave out
                 notes.append(MoveNote())
             if ply.turn is not None and stepper.turn not in (ply.turn, OVER):
-                whose = "chance moves" if stepper.turn == CHANCE else f"seat {stepper.turn} is to move"
-                raise MeijinError(f"it is a move of seat {ply.turn}, but {whose}")
+                due = "chance" if stepper.turn == CHANCE else stepper.game.seat_name(stepper.turn)
+                raise MeijinError(f"it is the turn of {due}, and the file gives the move to another")
             moves.append(int(stepper.play(ply.move)))
         except MeijinError as error:
             source.fail(ply.line, f"ply {len(moves) + 1}, move {short(ply.text or str(ply.move))}: {error}")
