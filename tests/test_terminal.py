@@ -114,8 +114,13 @@ def test_a_line_to_begin_from() -> None:
 
 def test_a_position_to_begin_from_is_kept(tmp_path: Path) -> None:
     begin = ("--position", "1OX/3/2X 1")
-    text = typed(SMALL, "b2", f"save {tmp_path / 'game.sgf'}", options=(*BOTH, *begin))
-    assert "2 .[O]." in text and "this game began with '1OX/3/2X 1'" in " ".join(text.split())
+    text = typed(
+        SMALL, "b2", *(f"save {tmp_path / name}" for name in ("game.sgf", "game.pgn")), options=(*BOTH, *begin)
+    )
+    assert "2 .[O]." in text
+    assert '[SetUp "1"]\n[FEN "1OX/3/2X 1"]' in (tmp_path / "game.pgn").read_text()
+    for name in ("game.sgf", "game.pgn"):
+        assert "3 . O X\n  2 .[O]." in good("replay", tmp_path / name)
     text = good("play", SMALL, "--resume", input="c2\nrematch\n")
     assert "3 . O X\n  2 .[O]." in text and "X wins" in text
     assert "2 . . ." in text.split("rematch")[1]
