@@ -17,6 +17,7 @@ import pytest
 
 from commands import good, run
 from meijin.arena import formats
+from meijin.arena.store import Store
 from meijin.cli import saved
 from meijin.cli.advisor import Advisor
 from meijin.cli.review import judge
@@ -459,11 +460,13 @@ def test_inspect_watch_shows_the_search_until_ctrl_c() -> None:
     assert child.exitstatus == 0
 
 
-def interrupted(ready: str, *words: str) -> str:
+def interrupted(ready: str, *words: str, presses: int = 1) -> str:
     """What a command prints on a terminal when Ctrl-C is pressed once it has printed `ready`."""
     child = spawn(*words)
     child.expect(ready)
-    child.sendintr()
+    for _ in range(presses):
+        child.sendintr()
+        child.expect_exact("^C")
     child.expect(eof())
     child.close()
     assert child.exitstatus == 130
@@ -478,6 +481,38 @@ def test_a_match_that_is_stopped_shows_the_games_so_far_and_leaves_nothing_behin
     text = interrupted(r"[1-9]\d*/100000", "match", SMALL, *agents, "--games", "100000")
     assert re.search(r"[1-9][\d,]* of 100,000, stopped", text)
     assert "wins" in text and "Elo" in text
+
+
+TIRING = """
+import threading
+from meijin import Agent, Analysis, MoveInfo
+from meijin.agents.catalogue import agents
+
+games = 0
+
+@agents.register("tiring")
+class Tiring(Agent):
+    new = True
+
+    def think(self, state, limit, every):
+        global games
+        games += self.new
+        self.new = False
+        if games > 2:
+            threading.Event().wait()  # deaf to `stop`
+        yield Analysis(state.turn, tuple(map(MoveInfo, state.legal_moves)))
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_a_match_that_cannot_be_stopped_shows_and_keeps_the_games_so_far(presses: int, tmp_path: Path) -> None:
+    (tmp_path / "tiring.py").write_text(TIRING)
+    db = tmp_path / "games.db"
+    words = ("match", SMALL, "tiring", "random", "--load", f"{tmp_path}/tiring.py", "--workers", "0", "--db", str(db))
+    text = interrupted("2/9", *words, "--games", "9", presses=presses)
+    assert "2 of 9, stopped" in text and "wins" in text
+    with Store(db, create=False) as store:
+        assert store.count() == 2
 
 
 def test_ctrl_c_while_workers_start_prints_no_traceback() -> None:
