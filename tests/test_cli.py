@@ -316,7 +316,7 @@ def test_inspect_agents_that_say_little_and_games_of_three(interpreted: None) ->
     assert result["moves"][0]["prior"] == pytest.approx(1 / 9)
     assert "11.1 %" in good("inspect", SMALL, "--agent", "random")
     assert len(good_json("inspect", THREE_SEATS)["moves"][0]["values"]) == 3
-    assert "seat 2" in good("inspect", THREE_SEATS)
+    assert "player 3" in good("inspect", THREE_SEATS)
 
 
 def test_inspect_draws_chance_by_the_seed() -> None:
@@ -324,7 +324,7 @@ def test_inspect_draws_chance_by_the_seed() -> None:
     first = good_json(*command, "1")
     assert len(first["history"]) == 2 and first == good_json(*command, "1")
     assert first["history"] != good_json(*command, "2")["history"]
-    assert "seat 0" not in good(*command, "1")  # there is only one
+    assert "player" not in good(*command, "1")  # there is only one
 
 
 def test_inspect_names_the_limit_that_holds() -> None:

@@ -66,6 +66,48 @@ def test_round_trip(format: str, count: int, tmp_path: Path) -> None:
     assert list(formats.read(path)) == records
 
 
+def from_a_position(name: str, plies: int = 3) -> GameRecord:
+    """A game that began from a position, one that is reached after so many plies."""
+    rng, game = random.Random(name), make(name)
+    before = RandomGames(name).record(1, full=True)
+    state = State(game).play_line(before.moves[:plies])
+    state = State.from_position(game, position := state.position)
+    while not state.is_over and len(state.history) < 30:
+        state.play(rng.choice(state.legal_moves))
+    task, moves = replace(before.task, opening=(), position=position), tuple(map(int, state.history))
+    ending = "rules" if state.is_over else "cap"
+    return GameRecord(task, moves, state.scores, ending, notes=(MoveNote(0.5),) * len(moves))
+
+
+@pytest.mark.parametrize("format", ["jsonl", "sgf", "pgn", "ggf", "usi"])
+def test_games_from_a_position(format: str, tmp_path: Path) -> None:
+    names = dict.fromkeys(ONLY.get(format, GAMES))
+    records = [from_a_position(name, 0 if name.startswith("2048") else 3) for name in names]  # its score is no position
+    path = tmp_path / f"games.{format}"
+    formats.write(records, path)
+    assert list(formats.read(path)) == records
+    with path.open("a") as file:  # read side by side with games from the start
+        file.write("\n")
+        formats.write_to([whole := RandomGames(records[0].task.game).record(2, analyses=False)], file, format)
+    assert list(formats.read(path)) == [*records, whole]
+
+
+def test_a_position_as_usi_writes_it(tmp_path: Path) -> None:
+    record = GameRecord(Task("minishogi", ("a", "b"), position=" sfen  4k/5/R4/5/4K b -"), (), (0.0, 0.0), "cap")
+    formats.write([record], tmp_path / "x.usi")
+    assert "position sfen 4k/5/R4/5/4K b - 1\n" in (tmp_path / "x.usi").read_text()
+    assert list(formats.read(tmp_path / "x.usi")) == [record]
+
+
+def test_what_cannot_hold_a_game_from_a_position_says_so(tmp_path: Path) -> None:
+    record = from_a_position("minishogi")
+    for format in ("kif", "csa"):
+        with pytest.raises(BadParameter, match=r"files hold games from the start, .* write usi, jsonl, sgf or pgn"):
+            formats.write([record], tmp_path / f"x.{format}")
+    with pytest.raises(BadParameter, match=r"a database holds games from the start, .*\.jsonl"):
+        Store(tmp_path / "x.db").add([record])
+
+
 def test_through_the_store_and_back(tmp_path: Path) -> None:
     records = random_records("jsonl", 60)
     store = Store(tmp_path / "a.db")
@@ -160,6 +202,29 @@ def test_sgfmill_plays_go_to_the_same_board(name: str, tmp_path: Path) -> None:
         assert {"b": (1.0, -1.0), "w": (-1.0, 1.0)}[game.get_winner()] == record.scores
         lead = board.area_score() - make(name).params["komi"] - make(name).params["handicap"]
         assert game.get_root().get("RE") == f"{'B' if lead > 0 else 'W'}+{abs(lead):g}"
+
+
+@pytest.mark.parametrize("name", ["go(size=5)", "go(handicap=3)"])
+def test_sgfmill_shows_the_position_where_a_game_begins(name: str, tmp_path: Path) -> None:
+    sgf, moves = pytest.importorskip("sgfmill.sgf"), pytest.importorskip("sgfmill.sgf_moves")
+    record = from_a_position(name, 5)
+    formats.write([record], tmp_path / "x.sgf")
+    game = sgf.Sgf_game.from_bytes((tmp_path / "x.sgf").read_bytes())
+    board, _ = moves.get_setup_and_moves(game)
+    state = State.from_position(make(name), record.task.position)
+    size = board.side
+    cells = [{None: 0, "b": 1, "w": 2}[board.get(size - 1 - k // size, k % size)] for k in range(size * size)]
+    assert tuple(cells) == state.cells and game.get_root().get("PL") == "bw"[state.turn]
+
+
+def test_the_stones_of_a_position_in_sgf(tmp_path: Path) -> None:
+    for name, position, stones in (
+        ("othello(size=4)", "-X---XX--XO----- X", "AB[ba][bb][cb][bc]AW[cc]"),
+        ("hex(size=4)", "X3/4/2O1/4 0", "AB[a1]AW[c3]PL[B]"),
+    ):
+        task = Task(name, ("a", "b"), position=position)
+        formats.write([GameRecord(task, (), (0.0, 0.0), "cap")], tmp_path / "x.sgf")
+        assert stones in (tmp_path / "x.sgf").read_text()
 
 
 def test_sgfmills_own_files_are_read(tmp_path: Path) -> None:
@@ -262,8 +327,10 @@ def test_foreign_minishogi(tmp_path: Path) -> None:
     (game,) = read_text(tmp_path, line + "\n", "usi")
     assert (game.task.game, game.ending, game.plies) == ("minishogi", "cap", 2)
     assert read_text(tmp_path, line.replace("startpos", "sfen rbsgk/4p/5/P4/KGSBR b - 1"), "usi") == [game]
-    with pytest.raises(FormatError, match=r"line 1: sfen .* only games from the start"):
-        read_text(tmp_path, line.replace("startpos", "sfen rbsgk/4p/5/P4/KGSR1 b - 1"), "usi")
+    (other,) = read_text(tmp_path, line.replace("startpos", "sfen rbsgk/4p/5/P4/KGSR1 b B 1"), "usi")
+    assert other.task.position == "rbsgk/4p/5/P4/KGSR1 b B 1" and other.moves == game.moves
+    with pytest.raises(FormatError, match=r"line 1: .*this position cannot be set up"):
+        read_text(tmp_path, "sfen 5/5/5/P4/KGSR1 b - 1", "usi")
     kif = (
         "手合割：5五将棋\n先手：羽生\n手数----指手--\n   1 ３四銀(35)\n   2 ３二金(21)   ( 0:03/00:00:03)\n   3 投了\n"
     )
@@ -345,7 +412,7 @@ def test_errors_say_where(tmp_path: Path) -> None:
     assert "ply 2, move 'zz': 'zz' is not a move" in error("pgn", f"1. {one} {two}", f"1. {one} zz", 1)
     assert "ply 2" in (turn := error("sgf", f";B[{one}];W[{two}]", f";B[{one}];B[{two}]", 1))
     assert turn.startswith("bad, line 4: ")
-    assert turn.endswith("it is a move of seat 0, but seat 1 is to move")
+    assert turn.endswith("it is the turn of O, and the file gives the move to another")
     scores = json.dumps(list(records[2].scores), separators=(",", ":"))
     assert "line 3: scores [0.25, 0.5]; by the rules they are" in error("jsonl", scores, "[0.25,0.5]", 2)
     assert error("jsonl", '"rules"', '"boredom"') == (

@@ -214,7 +214,7 @@ def test_replay_by_commands(db: Path) -> None:
 
 def test_replay_of_games_with_chance_and_three_seats(db: Path) -> None:
     assert "chance" in good("replay", db, "--game", 4)
-    assert "seat 2" in good("replay", db, "--game", 3)
+    assert "player 3" in good("replay", db, "--game", 3)
 
 
 def test_replay_mistakes(db: Path, tmp_path: Path) -> None:

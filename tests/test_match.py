@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,19 @@ def test_a_match_that_is_stopped_keeps_the_games_that_ended(workers: int) -> Non
     )  # fmt: skip
     assert 3 <= result.games == len(ended) < 100_000
     assert all(record.ending == "rules" for record in ended)
+
+
+def test_games_without_the_first_of_their_opening_are_no_pair() -> None:
+    begun: list[MatchResult] = []
+    records: list[GameRecord] = []
+    whole = match(
+        "tic_tac_toe", ["mcts(simulations=20)", "random"], 6, on_game=records.append,
+        on_begin=lambda result: begun.append(deepcopy(result)),
+    )  # fmt: skip
+    (part,) = begun
+    for record in records[1:]:
+        part.add(record)
+    assert part.games == 5 and part.pairs == [whole.pairs[0][1:], *whole.pairs[1:]] and part.elo is not None
 
 
 def test_every_rotation_plays_the_same_opening_with_the_same_dice() -> None:

@@ -144,7 +144,7 @@ def test_the_cap() -> None:
 def test_agreement() -> None:
     sure = ("test_sure(0.95)", "test_sure(0.97)")
     record = played(*sure, judges=("agree(0.9, plies=3)",))
-    assert (record.plies, record.ending, record.reason) == (3, "judged", "agreed: seat 0 wins")
+    assert (record.plies, record.ending, record.reason) == (3, "judged", "agreed: X wins")
     assert record.scores == (1.0, -1.0)
     record = played("test_sure(-0.95)", "test_sure(-0.9)", judges=("agree(0.9, plies=4)",))
     assert (record.plies, record.scores) == (4, (-1.0, 1.0))

@@ -19,7 +19,7 @@ import pytest
 from meijin.agents.catalogue import agents
 from meijin.arena.judges import PlayRules, play_rules
 from meijin.arena.match import match_tasks
-from meijin.arena.pool import WorkerPool, play_tasks
+from meijin.arena.pool import WorkerPool, play_tasks, yielded
 from meijin.arena.record import GameRecord, Task
 from meijin.core.catalogue import games, make
 from meijin.core.errors import BadParameter, MeijinError, RuleError, UnknownName
@@ -41,6 +41,12 @@ def against_random(*names: str) -> list[Task]:
     """Each agent from both seats."""
     pairs = [pair for name in names for pair in ((name, "random"), ("random", name))]
     return [Task(GAME, pair, seed=number, number=number) for number, pair in enumerate(pairs)]
+
+
+def test_games_that_ended_before_an_earlier_one_are_not_lost_when_the_match_is_stopped() -> None:
+    records = [GameRecord(task, (), (0.0, 0.0)) for task in against_random("random", "random")]
+    ended = ((serial, records[serial]) for serial in (0, 3, 2))  # then it was stopped, in game 1
+    assert list(yielded(ended, ordered=True)) == [records[0], records[2], records[3]]
 
 
 def bare(record: GameRecord) -> GameRecord:

@@ -31,6 +31,13 @@ def test_a_record_is_read_as_it_was_written(server: Server, format: str) -> None
     assert game["moves"] == LINE and game["agents"] == ["Ada", "Bo"] and game["scores"] == [1.0, -1.0]
 
 
+@pytest.mark.parametrize("format", ["jsonl", "sgf", "pgn"])
+def test_a_record_keeps_the_position_where_its_game_began(server: Server, format: str) -> None:
+    at = {"game": "tic_tac_toe", "position": "1OX/3/2X 1", "moves": [4]}
+    (game,) = server.post("read", text=server.post("record", at=at, format=format)["text"])["games"]
+    assert {name: game[name] for name in at} == at
+
+
 def test_a_record_of_a_table_has_its_people_and_its_end(server: Server) -> None:
     made = server.post("tables", game="minishogi", seats=[{"kind": "person", "name": "Ada"}])
     move = made["look"]["legal"][0]

@@ -17,6 +17,7 @@ import pytest
 
 from commands import good, run
 from meijin.arena import formats
+from meijin.arena.store import Store
 from meijin.cli import saved
 from meijin.cli.advisor import Advisor
 from meijin.cli.review import judge
@@ -114,8 +115,13 @@ def test_a_line_to_begin_from() -> None:
 
 def test_a_position_to_begin_from_is_kept(tmp_path: Path) -> None:
     begin = ("--position", "1OX/3/2X 1")
-    text = typed(SMALL, "b2", f"save {tmp_path / 'game.sgf'}", options=(*BOTH, *begin))
-    assert "2 .[O]." in text and "this game began with '1OX/3/2X 1'" in " ".join(text.split())
+    text = typed(
+        SMALL, "b2", *(f"save {tmp_path / name}" for name in ("game.sgf", "game.pgn")), options=(*BOTH, *begin)
+    )
+    assert "2 .[O]." in text
+    assert '[SetUp "1"]\n[FEN "1OX/3/2X 1"]' in (tmp_path / "game.pgn").read_text()
+    for name in ("game.sgf", "game.pgn"):
+        assert "3 . O X\n  2 .[O]." in good("replay", tmp_path / name)
     text = good("play", SMALL, "--resume", input="c2\nrematch\n")
     assert "3 . O X\n  2 .[O]." in text and "X wins" in text
     assert "2 . . ." in text.split("rematch")[1]
@@ -138,7 +144,7 @@ def test_chance_and_score() -> None:
 def test_three_seats() -> None:
     seats = ("--seat", "1=random", "--seat", "2=random", "--seed", "1")
     text = typed("nim(heaps=(1, 2), players=3)", "a1", options=seats)
-    assert "seat 2  random" in text and "seat 1 plays" in text
+    assert "player 3  random" in text and "player 2 plays" in text
 
 
 def test_bad_seats() -> None:
@@ -189,8 +195,8 @@ def test_tallies_and_the_reason_of_the_end(tmp_path: Path, monkeypatch: pytest.M
 def test_an_agent_that_is_sure_to_lose_offers_to_resign() -> None:
     seats = ("--seat", "0=perfect", "--seat", "1=human")
     text = typed(NIM, "accept", options=seats)
-    assert "seat 0 would resign: type accept, or play on" in text
-    assert "game over: seat 0 resigns; seat 1 wins" in text
+    assert "player 1 would resign: type accept, or play on" in text
+    assert "game over: player 1 resigns; player 2 wins" in text
     assert "nobody offers to resign" in typed(SMALL, "accept")
 
 
@@ -454,11 +460,13 @@ def test_inspect_watch_shows_the_search_until_ctrl_c() -> None:
     assert child.exitstatus == 0
 
 
-def interrupted(ready: str, *words: str) -> str:
+def interrupted(ready: str, *words: str, presses: int = 1) -> str:
     """What a command prints on a terminal when Ctrl-C is pressed once it has printed `ready`."""
     child = spawn(*words)
     child.expect(ready)
-    child.sendintr()
+    for _ in range(presses):
+        child.sendintr()
+        child.expect_exact("^C")
     child.expect(eof())
     child.close()
     assert child.exitstatus == 130
@@ -473,6 +481,38 @@ def test_a_match_that_is_stopped_shows_the_games_so_far_and_leaves_nothing_behin
     text = interrupted(r"[1-9]\d*/100000", "match", SMALL, *agents, "--games", "100000")
     assert re.search(r"[1-9][\d,]* of 100,000, stopped", text)
     assert "wins" in text and "Elo" in text
+
+
+TIRING = """
+import threading
+from meijin import Agent, Analysis, MoveInfo
+from meijin.agents.catalogue import agents
+
+games = 0
+
+@agents.register("tiring")
+class Tiring(Agent):
+    new = True
+
+    def think(self, state, limit, every):
+        global games
+        games += self.new
+        self.new = False
+        if games > 2:
+            threading.Event().wait()  # deaf to `stop`
+        yield Analysis(state.turn, tuple(map(MoveInfo, state.legal_moves)))
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_a_match_that_cannot_be_stopped_shows_and_keeps_the_games_so_far(presses: int, tmp_path: Path) -> None:
+    (tmp_path / "tiring.py").write_text(TIRING)
+    db = tmp_path / "games.db"
+    words = ("match", SMALL, "tiring", "random", "--load", f"{tmp_path}/tiring.py", "--workers", "0", "--db", str(db))
+    text = interrupted("2/9", *words, "--games", "9", presses=presses)
+    assert "2 of 9, stopped" in text and "wins" in text
+    with Store(db, create=False) as store:
+        assert store.count() == 2
 
 
 def test_ctrl_c_while_workers_start_prints_no_traceback() -> None:

@@ -436,6 +436,8 @@ def test_the_report_is_whole_and_well_formed(tmp_path: Path) -> None:
     assert len(page.ids) == len(set(page.ids))
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert "<i>" not in text and "url(" not in text and "@import" not in text
+    tables = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| agent | player 1 | player 2 |" in tables and "| agent | X | O |" in tables  # the seats, as elsewhere
     for path in paths:
         if path.suffix == ".svg":
             root = ElementTree.fromstring(path.read_text(encoding="utf-8"))

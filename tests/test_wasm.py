@@ -143,13 +143,18 @@ def test_the_levels_of_a_champion_in_the_page(tmp_path: Path) -> None:
         *(["analyse", at, {"agent": f"champion(level={level})"}] for level in (9, 1, 10)),
         ["analyse", at, {"agent": "champion"}],  # at full strength here as elsewhere
         *(["analyse", at, {"agent": "champion(level=1)", "act": True}] for _ in range(40)),
+        ["game", {"game": "connect_four", "seats": [{"kind": "agent", "agent": "champion(level=1)"}] * 2}],
     )
     assert summary["levels"] and {agent["example"]: agent["levels"] for agent in agents} == {
         "champion(level=9)": True,
         "random": False,
     }
     assert [each["simulations"] for each in found[:4]] == [scale[8][0], scale[0][0], 200, 200]
-    assert len({each["moves"][0]["move"] for each in found[4:]}) > 1  # a beginner does not always choose the best
+    *drawn, table = found[4:]
+    best = found[1]["moves"][0]["move"]
+    assert any(each["random"] for each in drawn)  # a beginner does not always choose the best
+    assert all(each["random"] == (each["moves"][0]["move"] != best) for each in drawn)
+    assert table["random"]  # so the page marks these moves
 
 
 def test_questions_that_cannot_be_answered(files: Bundle, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ FOREIGN = {
     ),
     "usi": (
         "position startpos moves 3e3d 2a3b\nstartpos moves 4e3d\nsfen rbsgk/4p/5/P4/KGSBR b - 1 moves 3e3d\n",
+        "position sfen rbsgk/4p/5/P4/KGSR1 b B 1 moves 3e3d\n",
     ),
     "kif": (
         "手合割：5五将棋\n先手：羽生\n手数----指手--\n   1 ３四銀(35)\n   2 ３二金(21)   ( 0:03/00:00:03)\n   3 投了\n",  # noqa: RUF001
@@ -49,8 +50,11 @@ FOREIGN = {
     "ggf": (
         "1 (;GM[Othello]PC[GGS]PB[a]PW[b]TI[5]TY[4]RE[-2.0:r]BO[4 -----O*--*O----- *]B[b1//1.5]W[a1/-2.1/0.3]B[A2];)",
     ),
-    "pgn": ('[Game "tic_tac_toe"]\n[Seat0 "a"]\n[Seat1 "b"]\n[Scores "0 0"]\n[Ending "cap"]\n\n1. a1 b2 *\n',),
-    "jsonl": ('{"game":"nim","agents":["a","b"],"scores":[0,0],"ending":"cap","moves":[0,1]}\n',),
+    "pgn": ('[Game "tic_tac_toe"]\n[Seat0 "a"]\n[Seat1 "b"]\n[Scores "0 0"]\n[Ending "cap"]\n\n1. a1 b2 *\n',
+            '[Game "tic_tac_toe"]\n[Seat0 "a"]\n[Seat1 "b"]\n[SetUp "1"]\n[FEN "1OX/3/2X 1"]\n[Scores "0 0"]\n'
+            '[Ending "cap"]\n\n1. b2 *\n'),
+    "jsonl": ('{"game":"nim","agents":["a","b"],"scores":[0,0],"ending":"cap","moves":[0,1]}\n',
+              '{"game":"nim","position":"1,3,5,7 0","agents":["a","b"],"scores":[0,0],"ending":"cap","moves":[0]}\n'),
 }  # fmt: skip
 
 #: What is put in, or in the place of a number.
@@ -66,7 +70,8 @@ PIECES = (
     b"MV[0:a1]", b"MC[1]", b"GM[1]", b"SZ", b"SZ[]", b"AB[", b"RE[]", b"KM[nan]", b"B[]", b"W", b"GM[4]SZ[19:19]",
     b"1-0", b"1/2-1/2", b"# notes ", b"# {", b"# note {", b"moves", b"position", "\u540c".encode(),
     "\u6253".encode(), "\u624b\u6570".encode(), b'"\\u0000"', b"[%emt nan]", b"[%value 1 2 3]", b"[%emt 1e999]",
-    b'"notes":[]', b'"headers":{"a":"b"}', b'"forfeit":1', b'"game":"go(komi=1e400)"',
+    b'"notes":[]', b'"headers":{"a":"b"}', b'"forfeit":1', b'"position":"1 2"', b'"position":5',
+    b'"game":"go(komi=1e400)"',
     b'go(komi=' + b"9" * 400 + b")", b'hex("\\ud800")', b"go(size=1000000000)", b"nim(heaps=(1000000000,))",
 )  # fmt: skip
 MOST = 20_000  # bytes of a mutated file

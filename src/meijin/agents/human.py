@@ -11,7 +11,7 @@ from meijin.core.state import State
 
 def _ask(state: State) -> str:
     print(state)
-    return input(f"seat {state.turn}, your move: ")
+    return input(f"{state.game.seat_name(state.turn)}, your move: ")
 
 
 class Human(Agent):

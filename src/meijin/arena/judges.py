@@ -83,7 +83,7 @@ class Agreement:
         scaled = [[(2 * v - low - high) / (high - low) for v in value] for _, value in last]  # -1 to 1
         for seat in range(game.seats):
             if all(values[seat] >= self.threshold - ROUNDING for values in scaled):
-                return won(game, seat), f"agreed: seat {seat} wins"
+                return won(game, seat), f"agreed: {game.seat_name(seat)} wins"
         if self.draw is not None and all(abs(v) <= self.draw + ROUNDING for values in scaled for v in values):
             return drawn(game), "agreed: a draw"
         return None

@@ -47,16 +47,21 @@ class MatchResult:
     plies: int = 0
     endings: Counter[str] = field(default_factory=Counter)  # how games ended, see `record.ENDINGS`
     forfeits: Counter[str] = field(default_factory=Counter)  # agent and reason -> number of games
-    pairs: list[list[float]] = field(default_factory=list)  # results of the first of two agents, by opening
+    by_opening: dict[int, list[float]] = field(default_factory=dict)  # the first of two agents: its results
     sprt: SprtProgress | None = None
+
+    @property
+    def pairs(self) -> list[list[float]]:
+        """The results of the first of two agents, by opening."""
+        return list(self.by_opening.values())
 
     @property
     def elo(self) -> EloDifference | None:
         """How much stronger the first agent is than the second; None unless there are two seats."""
-        return elo_difference(self.pairs) if self.game.seats == PAIR and self.pairs else None
+        return elo_difference(self.pairs) if self.by_opening else None
 
     def add(self, record: GameRecord) -> None:
-        """Count a game; the games of one opening follow each other."""
+        """Count a game."""
         self.endings[record.ending] += 1
         self.plies += record.plies
         order = seating(self.game, len(self.standings), record.task.number)
@@ -70,10 +75,9 @@ class MatchResult:
                 self.forfeits[record.reason] += 1
         self.games = max(standing.total.games for standing in self.standings)
         if self.game.seats == PAIR:
-            if not self.pairs or len(self.pairs[-1]) == PAIR:
-                self.pairs.append([])
             mine = order.index(0)
-            self.pairs[-1].append(result(record.scores[mine], [record.scores[1 - mine]]))
+            pair = self.by_opening.setdefault(record.task.number // PAIR, [])
+            pair.append(result(record.scores[mine], [record.scores[1 - mine]]))
 
 
 def seating(game: Game, players: int, number: int) -> tuple[int, ...]:
@@ -127,6 +131,7 @@ def match(
     ray: str | None = None,
     warn: Callable[[str], None] = lambda text: None,
     stopping: Stopping = never,
+    on_begin: Callable[[MatchResult], None] = lambda result: None,
 ) -> MatchResult:
     """Play `games` games between agents given by expressions; in a game for one, `games` by each agent.
 
@@ -136,6 +141,7 @@ def match(
     and how long a move may take. `sprt`: stop as soon as the test of the first agent against the second decides.
     With `ray`, the address of a Ray cluster, games are played there, on all its cores or at most `workers` of them, and
     `warn` gets what goes wrong and is survived. Once `stopping` answers true, the match ends with the games that have.
+    `on_begin` gets the result before the first game; to it, each game is added as it ends.
     Equal arguments give equal games, whatever the number of workers, unless a clock decides.
     """
     game = game_of(game)
@@ -160,6 +166,7 @@ def match(
         tuple(MatchStanding(p.name, Tally(), tuple(Tally() for _ in range(game.seats))) for p in players),
         source.name,
     )
+    on_begin(found)
     tasks = match_tasks(game, [p.name for p in players], games, seed, limits, source, event)
     with ExitStack() as stack:
         if ray is not None:

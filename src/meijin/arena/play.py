@@ -33,7 +33,6 @@ from meijin.core.expression import Call, parse
 from meijin.core.game import Game
 from meijin.core.moves import Move
 from meijin.core.rng import stream
-from meijin.core.state import State
 
 T = TypeVar("T")
 
@@ -150,7 +149,7 @@ class _LiveGame:
         self.notes: list[MoveNote] = []
         self.views: list[tuple[int, Scores]] = []  # (mover, its value) of the latest plies with a value
         try:
-            self.state = State(game).play_line(task.opening)
+            self.state = task.begin(game).play_line(task.opening)
         except MeijinError as error:
             raise type(error)(f"the opening of game {task.number}: {error}") from None
         self.moves = list(task.opening)

@@ -385,6 +385,7 @@ def _in_order(records: Iterable[tuple[int, GameRecord]]) -> Iterator[GameRecord]
         while turn in early:
             yield early.pop(turn)
             turn += 1
+    yield from (early[serial] for serial in sorted(early))  # it was stopped during a game before these
 
 
 @contextlib.contextmanager

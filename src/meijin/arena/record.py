@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from meijin.core.agent import Limit
+from meijin.core.game import Game
 from meijin.core.rng import stream
+from meijin.core.state import State
 
 _LIMITS = tuple(limit.name for limit in fields(Limit))
 #: How a game ended: by its rules, by a forfeit, by a judge, or by the cap on its length.
@@ -25,6 +27,11 @@ class Task:
     event: str = ""  # the match or tournament it belongs to
     number: int = 0  # within the event, from 0
     round: int = 0  # of a tournament, from 0
+    position: str = ""  # where it begins, if not at the start: a text that `State.from_position` reads
+
+    def begin(self, game: Game) -> State:
+        """The position before the first move."""
+        return State.from_position(game, self.position) if self.position else State(game)
 
 
 def derive(seed: int, index: int) -> int:

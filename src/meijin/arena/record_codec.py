@@ -73,6 +73,9 @@ class EncodedRecord:
 
     def __init__(self, record: GameRecord) -> None:
         check(record)
+        if record.task.position:
+            began = f"one began with '{record.task.position}'"
+            raise BadParameter(f"a database holds games from the start, and {began}; keep it in a .jsonl file")
         self.task, self.scores, self.results = record.task, record.scores, results(record.scores)
         limits = [limit_fields(limit) for limit in record.task.limits]
         self.columns = (

@@ -75,7 +75,7 @@ def seat_rows(table: Standings) -> Table:
     tallies = {row.name: table.tallies[row.name] for row in table.rows}
     tallies["all agents"] = [Tally.total(seat) for seat in zip(*tallies.values(), strict=True)]
     rows = [[name, *(share(tally) for tally in seats)] for name, seats in tallies.items()]
-    return ["agent", *(f"seat {seat}" for seat in range(table.seats))], rows
+    return ["agent", *table.seat_names], rows
 
 
 def forfeit_rows(table: Standings) -> Table:

@@ -74,11 +74,15 @@ class Standings:
 
     game: str  # expression
     title: str
-    seats: int
+    seat_names: tuple[str, ...]
     names: tuple[str, ...]  # [agent]
     played: Sequence[PlayedGame]  # by number
     total: int  # games when all are played
     anchor: str | None = None  # whose rating is 0; None: the mean is
+
+    @property
+    def seats(self) -> int:
+        return len(self.seat_names)
 
     @property
     def solo(self) -> bool:

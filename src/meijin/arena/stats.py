@@ -158,11 +158,12 @@ def effective_games(groups: Sequence[Sequence[float]]) -> float:
     At least one per group; at most four times the games, so that a run of draws is not taken for certainty.
     """
     games = sum(map(len, groups))
-    whole = [group for group in groups if len(group) == len(groups[0])]  # the last one may be unfinished
+    size = max(map(len, groups))
+    whole = [group for group in groups if len(group) == size]  # others are unfinished
     share = sum(map(sum, groups)) / games
     if len(whole) < FEW:
         return float(games)
-    variance = float(np.var([np.mean(group) for group in whole], ddof=1)) * len(whole[0])  # of a game
+    variance = float(np.var([np.mean(group) for group in whole], ddof=1)) * size  # of a game
     at_most = 4.0 * games
     worth = games * share * (1 - share) / variance if variance > 0 else (at_most if 0 < share < 1 else games)
-    return min(max(worth, games / len(whole[0])), at_most)
+    return min(max(worth, games / size), at_most)

@@ -10,6 +10,7 @@ from meijin.core import kernels
 from meijin.core.errors import IllegalMove
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.moves import Move
+from meijin.core.state import State
 
 _SHOWN = 10  # legal moves named in an error
 
@@ -25,8 +26,12 @@ class Stepper:
         self._scores = np.zeros(game.seats)
         self.restart()
 
-    def restart(self) -> Stepper:
-        self._start(self.states, 0)
+    def restart(self, position: str = "") -> Stepper:
+        """Back to the start, or to a position that a text describes."""
+        if position:
+            self.states[0] = State.from_position(self.game, position).record
+        else:
+            self._start(self.states, 0)
         self.ply = 0  # moves and outcomes played
         self._update()
         return self
@@ -64,7 +69,7 @@ class Stepper:
         self._update()
         return found
 
-    def line(self, moves: Iterable[int | str]) -> list[tuple[int, Move]]:
-        """Play moves from the start; returns (whose turn it was, the move) for each."""
-        self.restart()
+    def line(self, moves: Iterable[int | str], position: str = "") -> list[tuple[int, Move]]:
+        """Play moves from the start or a position; returns (whose turn it was, the move) for each."""
+        self.restart(position)
         return [(self.turn, self.play(move)) for move in moves]

@@ -261,8 +261,8 @@ class Tournament:
         """The standings so far, one table per game."""
         return tuple(
             Standings(
-                game.id, game.title, game.seats, self.names, played, self.plan.rounds * schedule.games_a_round,
-                self.plan.anchor,
+                game.id, game.title, tuple(map(game.seat_name, range(game.seats))), self.names, played,
+                self.plan.rounds * schedule.games_a_round, self.plan.anchor,
             )
             for game, schedule, played in zip(self.games, self.schedules, self._results(), strict=True)
         )  # fmt: skip

@@ -74,7 +74,7 @@ def _seat_name(game: str, seat: int) -> str:
     try:
         return make(game).seat_name(seat)
     except MeijinError:  # a game of a file that is not loaded
-        return f"seat {seat}"
+        return f"player {seat + 1}"
 
 
 def _none(path: Path) -> str:

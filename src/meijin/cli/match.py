@@ -87,6 +87,7 @@ def match(
     test = Sprt(*elos) if elos is not None else None
     total = games * (len(agents) if game.seats == 1 else 1)
     stop = threading.Event()
+    begun: list[MatchResult] = []
     began = time.perf_counter()
     event = (event or f"{game} {now()[:23].replace('T', ' ')}") if db else ""
     first = next(match_tasks(game, [str(parse(agent)) for agent in agents], 1, seed, event=event)) if agents else None
@@ -100,9 +101,10 @@ def match(
             lambda: play_match(
                 game, agents, games, seed, limit(seconds, simulations), opening_plies, on_game,
                 openings=begins, workers=cores() if workers is None and ray is None else workers, rules=rules,
-                sprt=test, event=event, ray=ray, warn=warn, stopping=stop.is_set,
+                sprt=test, event=event, ray=ray, warn=warn, stopping=stop.is_set, on_begin=begun.append,
             ),
             stop.set,
+            so_far=lambda: begun[0] if begun else None,
         )  # fmt: skip
     if stopped and not result.games:
         err().print("stopped before a game ended")

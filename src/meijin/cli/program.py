@@ -113,10 +113,16 @@ def interruptible(work: Callable[[], T], stop: Callable[[], None] | None = None)
     return result
 
 
-def until_stopped(work: Callable[[], T], stop: Callable[[], None] | None, patience: float = PATIENCE) -> tuple[T, bool]:
+def until_stopped(
+    work: Callable[[], T],
+    stop: Callable[[], None] | None,
+    patience: float = PATIENCE,
+    so_far: Callable[[], T | None] = lambda: None,
+) -> tuple[T, bool]:
     """Like `interruptible`, but what the work returns after `stop` within `patience` seconds is kept.
 
-    Returns the result, and whether the work was stopped.
+    If it takes longer, or Ctrl-C is pressed again, that is what there is `so_far`, unless that is None. Returns the
+    result, and whether the work was stopped.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -136,17 +142,17 @@ def until_stopped(work: Callable[[], T], stop: Callable[[], None] | None, patien
         while not done.wait(0.1):  # in parts, as Ctrl-C does not wake this thread if the system tells another
             pass
     except KeyboardInterrupt:
-        try:
+        with contextlib.suppress(KeyboardInterrupt):  # pressed again: it waits no longer
             end = time.monotonic() + patience
             while stop is not None and not done.is_set() and time.monotonic() < end:
                 stop()  # again and again: an agent may not have begun
                 done.wait(0.05)
-        finally:  # also when Ctrl-C is pressed again
-            if not done.is_set():
-                _running.append(thread)
-        if not results:
+        if not done.is_set():
+            _running.append(thread)
+        found = results[0] if results else so_far()
+        if found is None:
             raise
-        return results[0], True
+        return found, True
     if errors:
         raise errors[0]
     return results[0], False

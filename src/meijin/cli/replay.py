@@ -28,7 +28,6 @@ from meijin.core.agent import Agent, Analysis, Limit
 from meijin.core.catalogue import make
 from meijin.core.errors import BadParameter, MeijinError
 from meijin.core.expression import parse
-from meijin.core.state import State
 
 PROMPT = "replay (help for commands): "
 SHOWN = 5  # moves of an analysis
@@ -96,7 +95,7 @@ class Replay:
 
     def __init__(self, record: GameRecord, agent: str | None, limit: Limit, seed: int):
         self.record, self.game = record, make(record.task.game)
-        self.state = State(self.game).play_line(record.moves)  # checks every move
+        self.state = record.task.begin(self.game).play_line(record.moves)  # checks every move
         self.turns = words.movers(self.state)
         self.names = [move.name for move in self.state.history]
         self.limit, self.seed = limit, seed

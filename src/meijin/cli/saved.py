@@ -61,11 +61,6 @@ class SavedGame:
         from meijin.arena.judges import forfeited
         from meijin.arena.record import GameRecord, Task
 
-        if self.position:
-            raise MeijinError(
-                f"files of games begin at the start, and this game began with '{self.position}'; leave it unfinished, "
-                "and 'meijin play --resume' continues it"
-            )
         ending, reason, scores = "cap", "unfinished", state.scores
         if state.is_over:
             ending, reason = "rules", ""
@@ -74,7 +69,7 @@ class SavedGame:
         limits = (self.limit,) * len(self.seats) if self.limit else ()
         moves = tuple(int(move) for move in state.history)
         return GameRecord(
-            Task(self.game, self.seats, moves[: self.opening], self.seed, limits),
+            Task(self.game, self.seats, moves[: self.opening], self.seed, limits, position=self.position),
             moves,
             scores,
             ending,

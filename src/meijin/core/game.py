@@ -56,7 +56,7 @@ class Game:
     supports: Sequence[int] | None = None  # [cell] -> that which must be filled before it, or -1; n-tuples look at it
     beginnings: Sequence[str] = ()  # parameters that hardly change what a move is worth: see `alike`
     # for people
-    seat_names: Sequence[str] = ()  # default: the text of the seat's piece, else "seat 0"
+    seat_names: Sequence[str] = ()  # default: the text of the seat's piece, else "player 1"
     tallies: Sequence[str] = ()  # what the rule `tally` counts, such as "discs"
     endings: Sequence[str] = ()  # how a game can end, such as "checkmate"; the rule `ending` says which
     refusals: Sequence[str] = ()  # why `setup` may refuse: it returns 0, or 1 + the place in this list
@@ -177,11 +177,11 @@ class Game:
     # ---- people ----
 
     def seat_name(self, seat: int) -> str:
-        """What a seat is called: its name, the text of its only kind of piece, or "seat 0"."""
+        """What a seat is called: its name, the text of its only kind of piece, or "player 1"."""
         if self.seat_names:
             return self.seat_names[seat]
         own = {piece.text for piece in self.pieces if piece.owner == seat}
-        return own.pop() if len(own) == 1 else f"seat {seat}"
+        return own.pop() if len(own) == 1 else f"player {seat + 1}"
 
     def describe(self) -> dict[str, Any]:
         """Everything a page or a drawing needs to know about the game, as plain data for JSON."""

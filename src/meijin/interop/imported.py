@@ -131,7 +131,6 @@ def openspiel(name: str = "tic_tac_toe") -> Game:
         rules=rules,
         compiled=False,
         seats=theirs.num_players(),
-        seat_names=tuple(f"player {k}" for k in range(theirs.num_players())),
         num_moves=theirs.num_distinct_actions(),
         num_outcomes=theirs.max_chance_outcomes() if chance else 0,
         longest=longest,

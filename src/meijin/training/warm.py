@@ -38,7 +38,7 @@ def warm_games(game: Game, warm: WarmConfig, seed: int, on_game: Callable[[int, 
         # The score of a forfeited game says nothing about its positions.
         found = [_played(record) for record in _records(Path(warm.records), game) if record.ending != "forfeit"]
         if not found:
-            raise BadParameter(f"{warm.records} holds no games of {game}")
+            raise BadParameter(f"{warm.records} holds no games of {game} from its start")
         return found[: warm.games or None]
     found = []
 
@@ -60,9 +60,13 @@ def _played(record: GameRecord) -> PlayedGame:
     return tuple(record.moves), tuple(record.scores), len(record.task.opening)
 
 
+def _from_start(record: GameRecord, game: Game) -> bool:
+    return record.task.game == str(game) and not record.task.position
+
+
 def _records(path: Path, game: Game) -> Iterator[GameRecord]:
     if path.suffix in (".db", ".sqlite", ".sqlite3"):
         with Store(path, create=False) as store:
             yield from formats.verified(store.games(game=str(game)))
         return
-    yield from (record for record in formats.read(path) if record.task.game == str(game))
+    yield from (record for record in formats.read(path) if _from_start(record, game))

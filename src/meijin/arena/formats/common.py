@@ -96,19 +96,19 @@ class Steppers:
     def __init__(self) -> None:
         self._made: dict[str, Stepper] = {}
 
-    def start(self, expression: str) -> Stepper:
-        """A game at its start."""
+    def start(self, expression: str, position: str = "") -> Stepper:
+        """A game at its start, or at a position."""
         if expression not in self._made:
             if len(self._made) >= MAX_GAMES:
                 raise MeijinError(f"the file has more than {MAX_GAMES} different games; split it")
             self._made[expression] = Stepper(make(expression))
-        return self._made[expression].restart()
+        return self._made[expression].restart(position)
 
     def replay(self, record: GameRecord) -> tuple[Stepper, list[tuple[int, Move]]]:
         """The end of a game, and (who moved, the move) of every ply; an illegal move is an error."""
         try:
             stepper = self.start(record.task.game)
-            return stepper, stepper.line(record.moves)
+            return stepper, stepper.line(record.moves, record.task.position)
         except MeijinError as error:
             task = record.task
             raise type(error)(f"game {task.number} of '{task.event}' ({task.game}): {error}") from None
@@ -139,7 +139,7 @@ def finish(draft: Draft, source: RecordFile, steppers: Steppers) -> GameRecord:
     """The record of a draft: every move legal, the scores those of the rules where these ended the game."""
     with source.at(draft.line):
         said = typed(Header, draft.fields)
-        stepper = steppers.start(said.game)
+        stepper = steppers.start(said.game, said.position)
         game = stepper.game
         if len(said.agents) != game.seats:
             raise MeijinError(f"{len(said.agents)} agents for the {game.seats} seats of {game}")
@@ -169,8 +169,8 @@ def follow(plies: Sequence[Ply], stepper: Stepper, source: RecordFile) -> tuple[
                 moves.append(int(stepper.play(stepper.legal[0])))  # a forced pass, which most files leave out
                 notes.append(MoveNote())
             if ply.turn is not None and stepper.turn not in (ply.turn, OVER):
-                whose = "chance moves" if stepper.turn == CHANCE else f"seat {stepper.turn} is to move"
-                raise MeijinError(f"it is a move of seat {ply.turn}, but {whose}")
+                due = "chance" if stepper.turn == CHANCE else stepper.game.seat_name(stepper.turn)
+                raise MeijinError(f"it is the turn of {due}, and the file gives the move to another")
             moves.append(int(stepper.play(ply.move)))
         except MeijinError as error:
             source.fail(ply.line, f"ply {len(moves) + 1}, move {short(ply.text or str(ply.move))}: {error}")

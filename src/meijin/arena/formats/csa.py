@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers
 from meijin.arena.formats.header import MAX_TEXT, describe, describe_note, to_json
-from meijin.arena.formats.usi import completed, expect_minishogi
+from meijin.arena.formats.usi import completed_from_start, expect_minishogi, expect_start
 from meijin.arena.record import GameRecord, MoveNote
 from meijin.core.state import State
 
@@ -48,6 +48,7 @@ def write(records: Iterable[GameRecord], file: TextIO) -> int:
     steppers, count = Steppers(), 0
     for record in records:
         expect_minishogi(record, "CSA")
+        expect_start(record, "CSA")
         lines = [*(["/"] if count else []), *_listing(record, steppers), ""]
         file.write("\n".join(lines))
         count += 1
@@ -133,7 +134,7 @@ class _Reader:
     def record(self, steppers: Steppers) -> GameRecord:
         if not self.begun:
             self.source.fail(self.draft.line, "a game without moves; they follow a line with only a +")
-        return completed(self.draft, self.source, steppers)
+        return completed_from_start(self.draft, self.source, steppers, "CSA")
 
     def comment(self, line: str, number: int) -> None:
         if line.startswith("'MJ "):

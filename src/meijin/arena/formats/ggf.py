@@ -73,7 +73,7 @@ def _written(record: GameRecord, steppers: Steppers) -> str:
         said["DT"] = _plain(record.began)
     stepper, line = steppers.replay(record)
     said |= {"RE": _result(record, stepper.turn == OVER, State(game, stepper.states[0])), "TI": "0"}
-    said |= {"TY": str(game.params["size"]), "BO": board_text(State(game)), "MJ": _hidden(describe(record))}
+    said |= {"TY": str(game.params["size"]), "BO": board_text(record.task.begin(game)), "MJ": _hidden(describe(record))}
     parts = [f"{name}[{value}]" for name, value in said.items()]
     notes = record.notes or (None,) * len(line)
     for (turn, move), note in zip(line, notes, strict=True):
@@ -165,11 +165,11 @@ def _record(properties: list[tuple[str, str, int]], line: int, source: RecordFil
         game = GAME if size == 8 else f"{GAME}(size={size})"
         _foreign(draft, {name: value for name, (value, _) in said.items()}, game, source, steppers)
     with source.at(line):
-        stepper = steppers.start(draft.fields["game"])
-        start = board_text(State(stepper.game))
+        stepper = steppers.start(draft.fields["game"], str(draft.fields.get("position", "")))
+        start = board_text(State(stepper.game, stepper.states[0]))
     board = said["BO"][0].split()
     if [board[0], "".join(board[1:-1]), board[-1]] != start.split():
-        source.fail(said["BO"][1], "BO: only games from the usual start position can be read")
+        source.fail(said["BO"][1], "BO: only games of Meijin can begin elsewhere than at the usual start")
     return finish(draft, source, steppers)
 
 

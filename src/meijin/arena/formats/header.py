@@ -42,6 +42,7 @@ class Header(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     agents: Annotated[tuple[Text, ...], Meta(max_length=MAX_SEATS)]
     seed: int = 0
     limits: Annotated[tuple[dict[str, Any], ...], Meta(max_length=MAX_SEATS)] = ()
+    position: Text = ""
     opening: Count = 0
     scores: Numbers
     ending: Literal["rules", "forfeit", "judged", "cap"]
@@ -65,7 +66,7 @@ class Note(msgspec.Struct, forbid_unknown_fields=True):
 
 
 #: Fields that a header has in common with a `Task` and with a `GameRecord`.
-_OF_TASK = ("event", "number", "round", "game", "agents", "seed")
+_OF_TASK = ("event", "number", "round", "game", "agents", "seed", "position")
 _OF_RECORD = ("ending", "forfeit", "reason", "began", "headers")
 _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Header)} | {"limits": [], "headers": {}}
 

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers
 from meijin.arena.formats.header import describe, describe_note, to_json
-from meijin.arena.formats.usi import completed, expect_minishogi
+from meijin.arena.formats.usi import completed_from_start, expect_minishogi, expect_start
 from meijin.arena.record import GameRecord
 from meijin.core.state import State
 from meijin.games.minishogi import SENTE
@@ -38,6 +38,7 @@ def write(records: Iterable[GameRecord], file: TextIO) -> int:
     steppers, count = Steppers(), 0
     for record in records:
         expect_minishogi(record, "KIF")
+        expect_start(record, "KIF")
         file.write("\n".join([*_listing(record, steppers), "", ""]))
         count += 1
     return count
@@ -117,7 +118,7 @@ def read(source: RecordFile) -> Iterator[GameRecord]:
 def _closed(draft: Draft, listing: bool, source: RecordFile, steppers: Steppers) -> GameRecord:
     if not listing:
         source.fail(draft.line, f"a game without moves; they begin after the line '{HEAD}'")
-    return completed(draft, source, steppers)
+    return completed_from_start(draft, source, steppers, "KIF")
 
 
 def _play(draft: Draft, move: re.Match[str], before: str, number: int, source: RecordFile) -> str:

@@ -12,7 +12,8 @@
     1. 4 {[%emt 0.12] [%value 0.31 -0.31]} 4 2. 3 ... 1-0
 
 Header values are JSON strings. Moves have the game's own names; chance outcomes stand among them. Times (seconds) and
-values (one per seat) are kept, whole analyses are not.
+values (one per seat) are kept, whole analyses are not. A game that began from a set-up position has [SetUp "1"] and, as
+[FEN "..."], that position in the form of its game.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 _TOKEN = re.compile(r"\s*(?:(?P<tag>^\[.*)|\{(?P<comment>[^}]*)\}|(?P<open>\{)|(?P<word>[^\s{]+))", re.MULTILINE)
 _TAG = re.compile(r'\[\s*([A-Za-z][A-Za-z0-9_]*)\s+("(?:[^"\\]|\\.)*")\s*\]\s*')
 #: Header -> field, for values that are plain text.
-_TEXTS = {"Event": "event", "Game": "game", "Ending": "ending", "Reason": "reason", "Began": "began"}
+_TEXTS = {"Event": "event", "Game": "game", "FEN": "position", "Ending": "ending", "Reason": "reason", "Began": "began"}
 #: Header -> field, for values that are JSON.
 _VALUES = {
     "Number": "number",
@@ -61,6 +62,8 @@ def _tags(record: GameRecord) -> list[str]:
     said = describe(record)
     tags = {"Event": said.get("event", ""), "Date": record.began[:10].replace("-", ".") or "????.??.??"}
     tags |= {"Game": said["game"]} | {f"Seat{seat}": agent for seat, agent in enumerate(record.task.agents)}
+    if record.task.position:
+        tags |= {"SetUp": "1", "FEN": record.task.position}
     tags |= {"Result": result(record), "Scores": " ".join(str(number(score)) for score in record.scores)}
     tags |= {name: said[field] for name, field in _TEXTS.items() if field in said}
     tags |= {name: to_json(said[field]) for name, field in _VALUES.items() if field in said}
@@ -182,7 +185,7 @@ def _completed(draft: Draft, written: str, source: RecordFile) -> Draft:
                 said["scores"] = [_score(word) for word in value.split()]
         elif re.fullmatch(r"Seat\d{1,2}", name):
             seats[int(name[4:])] = value
-        elif name not in ("Result", "Date"):
+        elif name not in ("Result", "Date", "SetUp"):
             other[name] = value
     if tags.get("Result", written) != written:
         source.fail(draft.line, f"Result is {tags['Result']}, but the moves end with {written}")

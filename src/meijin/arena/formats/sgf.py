@@ -8,7 +8,8 @@ comments. Private properties, which other programs keep or ignore, hold the rest
     MC[d3]      in a node: a chance outcome
     MV[2:d3]    in a node: a move of seat 2, in games of more than two seats
 
-Seat 0 is black and seat 1 white. Files of other programs have no MJ; they are read if the game is known.
+Seat 0 is black and seat 1 white. Of a game that began from a set-up position, AB, AW, AE and PL show the stones and
+who was to move. Files of other programs have no MJ; they are read if the game is known.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from meijin import __version__
 from meijin.arena.formats.common import Draft, Ply, RecordFile, Steppers, finish
 from meijin.arena.formats.header import describe, describe_note, to_json
 from meijin.arena.formats.sgf_foreign import read_foreign
-from meijin.arena.formats.sgf_points import letters, move_of, point_of
+from meijin.arena.formats.sgf_points import cell_point, letters, move_of, point_of
 from meijin.arena.formats.sgf_text import SgfNode, games, prop
 from meijin.arena.record import GameRecord, MoveNote
 from meijin.core.errors import MeijinError
@@ -81,10 +82,12 @@ def _root(record: GameRecord, game: Game, lead: float | None) -> str:
         said[name] = [_simple(agent)]
     if game.name == "go":
         said["KM"] = [f"{game.params['komi']:g}"]
-        if game.params["handicap"]:
+        if game.params["handicap"] and not task.position:
             said["HA"] = [str(game.params["handicap"])]
             said["AB"] = [letters(game, cell) for cell in handicap_cells(game.params["size"], game.params["handicap"])]
         said["RU"] = ["Japanese" if game.params["scoring"] == "territory" else "Chinese"]
+    if task.position:
+        said |= _set_up(game, State(game), task.begin(game))
     if game.seats == 2:
         said["RE"] = [_result(record, lead)]
     if record.began[:10]:
@@ -96,6 +99,18 @@ def _root(record: GameRecord, game: Game, lead: float | None) -> str:
         said["GC"] = [record.reason]
     said["MJ"] = [to_json(describe(record))]
     return ";" + "".join(prop(name, values) for name, values in said.items())
+
+
+def _set_up(game: Game, start: State, begun: State) -> dict[str, list[str]]:
+    """The stones of a position and who is to move, in games whose stones other programs know."""
+    if game.name not in NUMBERS:
+        return {}
+    found: dict[str, list[str]] = {}
+    for cell, (before, now) in enumerate(zip(start.cells, begun.cells, strict=True)):
+        if now or before:
+            owner = game.pieces[now].owner
+            found.setdefault("AE" if owner is None else f"A{COLOURS[owner]}", []).append(cell_point(game, cell))
+    return found | {"PL": [COLOURS[begun.turn]]}
 
 
 def _simple(text: str) -> str:

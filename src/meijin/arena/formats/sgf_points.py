@@ -20,6 +20,11 @@ def letters(game: Game, cell: int) -> str:
     return _ALPHABET[column] + _ALPHABET[row]
 
 
+def cell_point(game: Game, cell: int) -> str:
+    """A cell as SGF writes it."""
+    return letters(game, cell) if game.name in LETTERED else game.board.cells[cell].name
+
+
 def point_of(game: Game, move: Move) -> str:
     """A move as SGF writes it."""
     if game.name == "hex" and move.name == "swap":

@@ -33,9 +33,11 @@ def write(records: Iterable[GameRecord], file: TextIO) -> int:
     steppers, count = Steppers(), 0
     for record in records:
         expect_minishogi(record, "USI")
-        names = [move.name for _, move in steppers.replay(record)[1]]
+        stepper, line = steppers.replay(record)
+        names = [move.name for _, move in line]
         file.write(f"# {to_json(describe(record))}\n")
-        file.write(" ".join(["position startpos", *(["moves"] if names else []), *names]) + "\n")
+        begin = f"sfen {record.task.begin(stepper.game).position}" if record.task.position else "startpos"
+        file.write(" ".join([f"position {begin}", *(["moves"] if names else []), *names]) + "\n")
         if record.notes:
             file.write(f"# notes {to_json([describe_note(note) for note in record.notes])}\n")
         file.write("\n")
@@ -46,6 +48,14 @@ def write(records: Iterable[GameRecord], file: TextIO) -> int:
 def expect_minishogi(record: GameRecord, name: str) -> None:
     if record.task.game.partition("(")[0] != GAME:
         raise BadParameter(f"{name} is for minishogi, not for {record.task.game}; write jsonl, sgf or pgn")
+
+
+def expect_start(record: GameRecord, name: str) -> None:
+    if record.task.position:
+        raise BadParameter(
+            f"{name} files hold games from the start, and this one began with '{record.task.position}'; write usi, "
+            "jsonl, sgf or pgn"
+        )
 
 
 def read(source: RecordFile) -> Iterator[GameRecord]:
@@ -79,7 +89,7 @@ def _draft(text: str, number: int, fields: dict[str, Any], source: RecordFile) -
     if position is None:
         source.fail(number, f"{short(text)} is not a game, such as 'position startpos moves 4e3d'")
     if position["sfen"] and position["sfen"].split()[:3] != START.split()[:3]:
-        source.fail(number, f"sfen {position['sfen']}: only games from the start position '{START}' can be read")
+        fields = {"position": position["sfen"], **fields}
     return Draft(number, fields, [Ply(word, number) for word in (position["moves"] or "").split()])
 
 
@@ -97,9 +107,18 @@ def completed(draft: Draft, source: RecordFile, steppers: Steppers) -> GameRecor
     if str(draft.fields.get("game", GAME)).partition("(")[0] != GAME:
         source.fail(draft.line, f"{short(draft.fields['game'])} in a file of minishogi games")
     if "scores" not in draft.fields:
-        stepper = steppers.start(GAME)
+        with source.at(draft.line):
+            stepper = steppers.start(GAME, str(draft.fields.get("position", "")))
         follow(draft.plies, stepper, source)
         ended = {"ending": "rules"} if stepper.turn == OVER else {"ending": "cap", "reason": "no result in the file"}
         result = {"scores": list(stepper.scores), **ended}
         draft.fields = {"game": GAME, "agents": ["?", "?"], **draft.fields, **result}
     return finish(draft, source, steppers)
+
+
+def completed_from_start(draft: Draft, source: RecordFile, steppers: Steppers, name: str) -> GameRecord:
+    """The record, in formats in which games begin at the start."""
+    record = completed(draft, source, steppers)
+    with source.at(draft.line):
+        expect_start(record, name)
+    return record

@@ -346,7 +346,7 @@ class Gtp(Session):
         if game.name != self.game.name:
             raise BadParameter(f"the file has a game of {game}, and this engine plays {self.game}")
         self.take_up(game)
-        self._restart()
+        self._restart(record.task.begin(game))
         for move in record.moves if last is None else record.moves[: max(0, last - 1)]:
             self._keep(self.state.copy().play(move))
         return ""

@@ -219,6 +219,7 @@ class ReadIn(In):
 
 class ReadGame(Out):
     game: str
+    position: str | None = Field(description="Where it begins; by default the game's start.")
     moves: list[int]
     agents: list[str]
     scores: list[Score]

@@ -46,7 +46,7 @@ export async function serverEngine() {
     setup: (game, cells, turn) => ask("setup", { game, cells, turn }),
     analyse: (at, question) => stream(socket, at, question),
     record: async ({ names, ...at }, format) => (await ask("record", { at: plain(at), agents: names ?? [], format })).text,
-    read: async (text) => (await ask("read", { text })).games.map((/** @type {any} */ game) => ({ ...game, position: null, names: game.agents })),
+    read: async (text) => (await ask("read", { text })).games.map((/** @type {any} */ game) => ({ ...game, names: game.agents })),
     picture: async (at, format) => {
       const response = await fetch("api/picture", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ at: plain(at), format }) });
       if (!response.ok) throw new EngineError((await response.json().catch(() => null))?.message ?? "The picture could not be made.");

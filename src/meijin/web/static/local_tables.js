@@ -6,7 +6,7 @@
  * @import {Analysis, At, Notes, Question, SeatInfo, Stream, Table, Tables, TableOptions, TableState, TableSummary} from "./engine.js"
  * @import {LoadedGame} from "./engine_local.js"
  *
- * @typedef {[number, number, number[] | null]} Ply  move, mover, and what the agent that moved expected
+ * @typedef {[number, number, number[] | null, boolean?]} Ply  move, mover, what the agent that moved expected, and whether it drew the move by chance
  * @typedef {{left: number[], increment: number, since: number | null}} Clock  since: when the clock of the seat to move was started
  * @typedef {object} Body  what is kept
  * @property {string} id
@@ -190,7 +190,8 @@ class LocalTable extends EventTarget {
     return {
       id: body.id, game: body.game, position: body.position, moves: this.moves, movers: body.plies.map(([, mover]) => mover), redo: body.redo.map(([move]) => move),
       look: this.look, seats: body.seats, clocks: this.#clocks(), result: body.result, running: body.running, speed: body.speed, thinking: this.thinking,
-      problem: this.problem, values: body.plies.map(([, , value]) => value), you: body.seats.map((_, k) => k), host: true,
+      problem: this.problem, values: body.plies.map(([, , value]) => value),
+      random: body.plies.flatMap(([, , , random], k) => (random ? [k] : [])), you: body.seats.map((_, k) => k), host: true,
     };
   }
 
@@ -301,12 +302,12 @@ class LocalTable extends EventTarget {
 
   // ---- what happens then ----
 
-  /** @param {number} move @param {number[] | null} value */
-  #apply(move, value) {
+  /** @param {number} move @param {number[] | null} value  what the agent that moves expects */
+  #apply(move, value, random = false) {
     const { body } = this, mover = this.look.turn;
     this.look = this.game.rules.look(body.position, [...this.moves, move]); // raises where it is not legal
     this.#moveClock(mover);
-    body.plies.push([move, mover, value]);
+    body.plies.push([move, mover, value, random]);
     body.redo = [];
     this.problem = null;
     this.#finish();
@@ -404,7 +405,7 @@ class LocalTable extends EventTarget {
       this.stream = null;
       this.thinking = null;
       this.steps = Math.max(0, this.steps - 1);
-      if (last?.final && !this.problem) this.#apply(last.moves[0].move, last.value);
+      if (last?.final && !this.problem) this.#apply(last.moves[0].move, last.value, last.random);
       else this.body.running = false;
       keep(this.body);
       this.#tell();

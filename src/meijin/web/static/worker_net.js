@@ -85,6 +85,7 @@ function drawn(found, temperature) {
   let left = Math.random() * worth.reduce((sum, each) => sum + each, 0);
   const at = Math.max(0, worth.findIndex((each) => (left -= each) < 0));
   found.moves.unshift(...found.moves.splice(at, 1));
+  found.random = at > 0;
   return found;
 }
 

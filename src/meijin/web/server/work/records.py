@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meijin.core.errors import BadParameter, MeijinError
-from meijin.core.state import State
 from meijin.web.server.work.rules import game_of, numbers
 
 if TYPE_CHECKING:
@@ -36,25 +35,24 @@ def _record(args: dict[str, Any]) -> GameRecord:
     from meijin.arena.record import GameRecord, MoveNote, Task
 
     game, moves = game_of(args["game"]), tuple(args["moves"])
-    if args["position"] is not None:
-        raise BadParameter("records hold games from their start; this one began from a set-up position: share its link")
-    state = State(game).play_line(moves)
+    agents = tuple(args["agents"]) or tuple(game.seat_name(seat) for seat in range(game.seats))
+    if len(agents) != game.seats:
+        raise BadParameter(f"{len(agents)} names for the {game.seats} seats of {game}")
+    task = Task(str(game), agents, position=args["position"] or "")
+    state = task.begin(game).play_line(moves)
     lost = args["lost"]  # the seat that resigned or ran out of time
     ending, reason, scores = "cap", "unfinished", state.scores
     if state.is_over:
         ending, reason = "rules", ""
     elif lost is not None:
         ending, reason, scores = "forfeit", args["reason"], forfeited(game, lost)
-    agents = tuple(args["agents"]) or tuple(game.seat_name(seat) for seat in range(game.seats))
-    if len(agents) != game.seats:
-        raise BadParameter(f"{len(agents)} names for the {game.seats} seats of {game}")
     notes = tuple(
         MoveNote(seconds, None if value is None or None in value else tuple(value))
         for seconds, value in itertools.zip_longest(args["seconds"], args["values"])
     )
     began = datetime.fromtimestamp(args["began"], UTC).isoformat(timespec="seconds") if args["began"] else ""
     return GameRecord(
-        Task(str(game), agents),
+        task,
         moves,
         scores,
         ending,
@@ -112,6 +110,7 @@ def game_of_record(record: GameRecord) -> dict[str, Any]:
     task = record.task
     return {
         "game": task.game,
+        "position": task.position or None,
         "moves": list(record.moves),
         "agents": list(task.agents),
         "scores": numbers(record.scores),

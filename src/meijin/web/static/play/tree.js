@@ -105,8 +105,7 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** How a seat is called in a sentence. @param {Description} description @param {number} seat */
 export function seatName(description, seat) {
-  const name = description.seats[seat]?.name ?? "";
-  return /^seat \d+$/.test(name) ? `player ${seat + 1}` : name;
+  return description.seats[seat]?.name ?? "";
 }
 
 /** How a move is written. @param {Description} description @param {Node} node */
