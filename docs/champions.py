@@ -38,7 +38,7 @@ strength (10). At first they suggest level 3, later the level that was chosen la
 The aim is that each level makes 60 to 65 % of the points against the one below. Where nine steps of that size do not
 lead down to a beginner, level 1 lies a third of the way, in Elo, from random moves to full strength, and the steps are
 even but larger: the calibration expects 66 % in Yavalath, 67 % in gomoku, 70 % in minishogi and Othello, 73 % in
-breakthrough, 74 % in Go and 77 % in Hex. Where nine such steps would lead below random moves, level 1 plays at random
+breakthrough, 74 % in Go, 77 % in Hex and 81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random
 and the steps are smaller: 58 % in Nim, Sim and tic-tac-toe, which are small games, and 55 % in EinStein, in which luck
 decides much. Full strength here means 200 simulations and no solver.
 
@@ -56,6 +56,7 @@ options of the last column; with `--check` for the matches, `--effort` and `--pa
 | minishogi | 98 % (91 to 100) | 77 % (65 to 86) | 70 % (57 to 80) | 73 % (61 to 83) | 73 % (61 to 83) | - | - | - | - | - | 60 | `--effort 300 --pairs 30` |
 | gomoku | 98 % (91 to 100) | 73 % (61 to 83) | 72 % (59 to 81) | 58 % (46 to 70) | 62 % (49 to 73) | - | - | - | - | - | 60 | `--effort 300 --pairs 30` |
 | Yavalath | 98 % (91 to 99) | 65 % (54 to 75) | 60 % (49 to 70) | 65 % (54 to 75) | 61 % (50 to 71) | 65 % (54 to 75) | 61 % (46 to 75) | 62 % (47 to 76) | 65 % (43 to 82) | - | 80 (1 to 6), 40 (7 to 8), 20 (9) | `--effort 300 --pairs 40` |
+| Abalone | 100 % (98 to 100) | 83 % (77 to 88) | 79 % (73 to 84) | 78 % (72 to 83) | 77 % (70 to 82) | 82 % (77 to 87) | 82 % (76 to 87) | 74 % (68 to 80) | 79 % (73 to 84) | 75 % (53 to 89) | 200 (1 to 9), 20 (10) | `--effort 300` (2026-11-19) |
 | EinStein | 52 % (42 to 63) | 61 % (50 to 71) | 54 % (43 to 64) | 55 % (44 to 65) | 55 % (44 to 65) | 51 % (40 to 62) | 46 % (36 to 57) | 55 % (44 to 65) | 66 % (55 to 76) | 61 % (42 to 76) | 80 (1 to 9), 28 (10) | `--effort 300 --pairs 40` |
 | Go 9x9 | 97 % (83 to 99) | 77 % (59 to 88) | 67 % (49 to 81) | 77 % (59 to 88) | - | - | - | - | - | - | 30 | `--effort 200 --pairs 15` |
 | Sim | 52 % (45 to 58) | 58 % (51 to 65) | 64 % (57 to 70) | 57 % (51 to 64) | 60 % (53 to 67) | 56 % (50 to 63) | 54 % (47 to 61) | 57 % (51 to 64) | 62 % (55 to 68) | 60 % (53 to 66) | 200 | `--plies 0` |
@@ -73,7 +74,7 @@ made 141,870, with 0.1 ms:
 | 2048, mean score | 2,140 (1,633 to 2,694) | 3,096 (2,289 to 4,045) | 6,940 (5,340 to 8,532) | 7,264 (5,235 to 9,486) | 13,610 (9,953 to 17,610) | 23,080 (16,430 to 30,040) | 30,700 (19,700 to 42,790) | 55,210 (39,940 to 72,100) | 62,780 (45,330 to 80,970) | 140,300 (123,300 to 152,200) | 15 |
 | cube, share solved | 0.11 (0.05 to 0.17) | 0.19 (0.12 to 0.27) | 0.28 (0.20 to 0.37) | 0.45 (0.35 to 0.55) | 0.61 (0.52 to 0.70) | 0.69 (0.60 to 0.78) | 0.78 (0.70 to 0.86) | 0.73 (0.65 to 0.81) | 0.87 (0.80 to 0.93) | 1.00 (1.00 to 1.00) | 100 |
 
-The levels of abalone, the games for three and champions of your own have not been calibrated. They share one scale,
+The levels of games for three, of other sizes of Hex and Othello and champions of your own have not been calibrated. They share one scale,
 whose steps were between 55 and 81 % in matches of Connect Four and breakthrough.
 
 ## Speed

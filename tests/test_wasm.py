@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from commands import good, run
+from meijin.agents.catalogue import build
 from meijin.agents.champion import Champion
 from meijin.core.catalogue import make
 from meijin.core.check import check_game
@@ -130,6 +131,32 @@ def test_every_agent_plays_to_the_end(files: Bundle, tmp_path: Path) -> None:
         ),
     ):
         assert state["problem"] is None and state["result"]["ending"] == "rules"
+
+
+def test_a_champion_that_avoids_draws_goes_on(tmp_path: Path) -> None:
+    """Where both sides have gone there and back, it goes elsewhere when it plays, though what it thinks is the same."""
+    game, name = make("abalone"), "champion(simulations=60, reuse=False)"
+    state = State.from_position(game, "5/6/1OOOOO1/1OOOOO2/3OOOO2/3XXX2/1XXXXX1/1XXXXX/2X2 0")
+    here = (state.turn, state.cells)
+    at = {"game": "abalone", "position": state.position}
+    state.play_line("A3NW F3SW D3SE E2NE")
+    assert (state.turn, state.cells) == here
+    at["moves"] = [int(move) for move in state.history]
+    thinks, plays = ask(
+        bundle([game], [name], usual=("random",)),
+        tmp_path,
+        *(["analyse", at, {"agent": name, "act": act}] for act in (False, True)),
+    )
+    assert thinks["moves"][0]["move"] == at["moves"][0]
+    own = build(name, game)
+    found = own.analyse(state)
+    past, seen = state.copy(), {here}
+    while past.history:
+        past.undo()
+        seen.add((past.turn, past.cells))
+    for move in (plays["moves"][0]["move"], int(own.chosen(state, found).best)):
+        after = state.copy().play(move)
+        assert (after.turn, after.cells) not in seen
 
 
 def test_the_levels_of_a_champion_in_the_page(tmp_path: Path) -> None:

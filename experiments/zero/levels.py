@@ -12,7 +12,9 @@ settings are stored where `champion` finds them. Then each level plays the one b
 random moves, and the points of the higher one are printed with their 95 % Wilson intervals.
 
 Every opening of random plies is played twice, with the sides exchanged. Expensive searches play fewer games. In a game
-for one, levels are spaced evenly by the mean score, or by its logarithm where scores have no bound.
+for one, levels are spaced evenly by the mean score, or by its logarithm where scores have no bound. In a game for three
+or more, one player of a setting sits among others of the setting below, every opening once in each seat; its points are
+how often it does better than another player, half where they do as well.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from meijin.agents.td import Td
 from meijin.arena.stats import bootstrap, wilson
 from meijin.core.catalogue import make
 from meijin.core.game import Game
+from meijin.core.opening import opening
 from meijin.core.rng import stream
 from meijin.core.state import State
 from meijin.core.statistics import elo, expected
@@ -94,14 +97,28 @@ class Tuples:
         return int(legal[self.rng.choice(np.flatnonzero(values == values.max()))])
 
 
+def among(one: Mover, other: Mover, game: Game, games: int, plies: int, seed: int) -> float:
+    """How often one player among others does better than another of them; half where they do as well."""
+    found = []
+    for number in range(games):
+        state, rng = opening(game, plies, stream(seed, number // game.seats)), stream(seed, 1_000_000 + number)
+        seat = number % game.seats
+        while not state.is_over:
+            records = game.states(1)
+            records[0] = state.record
+            state.play(int((one if state.turn == seat else other).moves(records)[0])).roll(rng)
+        found += [np.sign(state.scores[seat] - state.scores[k]) for k in range(game.seats) if k != seat]
+    return float((np.mean(found) + 1) / 2)
+
+
 class Ladder:
     """The settings of one champion, from random moves on the lowest rung to full strength, and matches between them."""
 
     def __init__(self, name: str, pairs: int, effort: int, plies: int):
         self.game, self.pairs, self.effort, self.plies = make(name), pairs, effort, plies
         path = files.champion(self.game)
-        if path is None or self.game.seats > 2:
-            raise SystemExit(f"{name} has no champion, or more than two players")
+        if path is None:
+            raise SystemExit(f"{name} has no champion")
         self.path = path
         self.net = None if files.kind(path) == "td" else load(path).for_game(self.game)
         self.knots = np.array(SEARCHES if self.net else CHANCE, float)
@@ -125,6 +142,8 @@ class Ladder:
         cost = 0 if self.net is None else high[0] + low[0]
         games = 2 * int(np.clip(self.effort / max(1, cost), FEWEST, self.pairs))
         one, other = self.mover(high, games // 2, seed), self.mover(low, games // 2, seed + 1)
+        if self.game.seats > 2:
+            return among(one, other, self.game, games, self.plies, seed), games
         return points(duel(one, other, self.game, games, plies=self.plies, seed=seed)), games
 
     def strengths(self) -> np.ndarray:

@@ -295,7 +295,11 @@ export function analyse(opening, at, question) {
     };
     /** @type {Analysis[]} */
     const parts = [];
-    const tell = (final = false) => say(advised(merged(parts.filter(Boolean), game.facts), final));
+    const avoids = question.act && agent.options.draw < 0 && !agent.options.levels?.[given.level - 1]; // draws
+    const tell = (final = false) => {
+      const found = merged(parts.filter(Boolean), game.facts);
+      say(advised(final && avoids ? onward(game.rules, at, found) : found, final));
+    };
     await Promise.all(thinkers.map(async (thinker, k) => {
       const simulations = limit.simulations ? Math.floor((limit.simulations + k) / thinkers.length) : null;
       /** @type {Task} */
@@ -332,6 +336,22 @@ export function analyse(opening, at, question) {
     }
   }
   return { stop: () => stop(), [Symbol.asyncIterator]: all };
+}
+
+const CONCEDED = 0.1; // points, as in meijin.agents.zero
+
+/** With the best move first that leads to cells and a turn which the game has not seen, if it is nearly as good.
+ *  @param {import("./wasm_game.js").WasmGame} rules @param {{position?: string | null, moves: number[]}} at @param {Analysis} found @returns {Analysis} */
+function onward(rules, at, found) {
+  const { moves, turn } = found, worth = (/** @type {import("./engine.js").MoveInfo} */ info) => info.value?.[turn] ?? -Infinity;
+  if (found.proven || !moves[0]?.value) return found;
+  const place = (/** @type {number[]} */ line) => {
+    const { cells, turn } = rules.look(at.position, line);
+    return `${turn}|${cells}`;
+  };
+  const seen = new Set(Array.from({ length: at.moves.length + 1 }, (_, n) => place(at.moves.slice(0, n))));
+  const best = moves.find((info) => worth(info) >= worth(moves[0]) - CONCEDED && !seen.has(place([...at.moves, info.move])));
+  return best ? { ...found, moves: [best, ...moves.filter((info) => info !== best)] } : found;
 }
 
 /** @param {number} turn @param {number} move @returns {Analysis} */
