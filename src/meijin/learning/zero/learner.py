@@ -48,7 +48,10 @@ class Lesson:
     # PyTorch takes seconds to load its compiler: games can begin before.
     @cached_property
     def forward(self) -> Callable[[Tensor], Outputs]:
-        return torch.compile(self.net.outputs, dynamic=False) if self.compiled else self.net.outputs
+        if not self.compiled:
+            return self.net.outputs
+        # A net with pooling may see boards of several sizes, and is compiled for each.
+        return torch.compile(self.net.outputs, dynamic=False if self.net.config.pooling else None)
 
     def log_probs(self, logits: Tensor, moves: Tensor) -> Tensor:
         """Of the moves that positions list, -1 standing for none: [position, listed move], 0 where there is none."""
