@@ -418,10 +418,12 @@ def test_meijin_itself_needs_no_torch():
 
 
 def test_to_compile_ahead_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "compile", lambda run, **options: run)
+    seen = []
+    monkeypatch.setattr(torch, "compile", lambda run, **options: lambda planes: seen.append(len(planes)) or run(planes))
     learner = Learner(Net(make("tic_tac_toe"), NetConfig(blocks=1, channels=8)), TrainingConfig(compiled=True, batch=8))
     before = {name: tensor.clone() for name, tensor in learner.net.state_dict().items()}
     learner.prepare()
+    assert seen == [8]
     assert all(torch.equal(before[name], tensor) for name, tensor in learner.net.state_dict().items())
     assert all(weight.grad is None for weight in learner.net.parameters())
 

@@ -150,6 +150,7 @@ def test_a_champion_that_avoids_draws_goes_on(tmp_path: Path) -> None:
     assert thinks["moves"][0]["move"] == at["moves"][0]
     own = build(name, game)
     found = own.analyse(state)
+    assert int(found.best) == at["moves"][0]
     past, seen = state.copy(), {here}
     while past.history:
         past.undo()

@@ -40,6 +40,24 @@ def test_self_play_learns_that_draws_are_bad_for_both() -> None:
     assert outcomes == {(1.0, -1.0), (-1.0, 1.0), (-0.5, -0.5)}
 
 
+def test_a_draw_is_not_resigned() -> None:
+    """Where it is worth as little as a loss, it is so to both sides."""
+    settings = Settings(simulations=24, warm=9, resign=-0.95, play_on=0.0)
+    play = SelfPlay(net(-0.97), 32, settings, seed=3)
+    drawn = (play.play(1500).outcomes[:, 0] == torch.tensor(-0.97).half()).sum()
+    assert drawn > 100 and play.stats()["resigned"] > 0
+
+
+def test_figures_of_self_play_and_bare_nets_are_even(tmp_path: Path) -> None:
+    play = SelfPlay(net(-0.5), 16, Settings(simulations=4, warm=9), seed=3)
+    play.play(400)
+    stats = play.stats()
+    assert stats["score_seat_0"] == pytest.approx(-stats["score_seat_1"], abs=1e-6)
+    checkpoint.save(tmp_path / "net.safetensors", net(-0.5))
+    value = build(f"value({str(tmp_path / 'net.safetensors')!r})", make("tic_tac_toe"))
+    assert sum(value.analyse(State(make("tic_tac_toe"))).value) == pytest.approx(0, abs=1e-6)
+
+
 def test_games_of_others_are_learned_in_the_same_way() -> None:
     game = make("tic_tac_toe")
     moves = [int(move) for move in State(game).play_line(DRAWN + " c3").history]
@@ -66,23 +84,26 @@ def test_a_position_is_not_repeated_where_another_move_is_nearly_as_good() -> No
     assert state.cells == State(make("abalone")).cells  # there and back
     again, other, poor = (state.copy().play(name).history[-1] for name in ("C5NW", "C4NW", "C3NW"))
 
-    def first(*values: float, proven: bool = False) -> Any:
+    def first(*values: float, proven: bool = False, known: bool = False) -> Any:
         infos = tuple(
-            MoveInfo(move, 10, 0.1, (value, -value), False, ())
+            MoveInfo(move, 10, 0.1, (value, -value), known and move != again, ())
             for move, value in zip((again, other, poor), values, strict=True)
         )
         found = Analysis(turn=0, moves=infos, value=(0.0, 0.0), proven=proven, simulations=30, nodes=30, depth=2)
-        return onward(state, found).moves
+        return onward(state, found, -0.6).moves
 
     assert [move.move for move in first(0.5, 0.45, 0.3)] == [other, again, poor]
     assert first(0.5, 0.3, 0.45)[0].move == poor
     assert first(0.5, 0.3, 0.3)[0].move == again  # too much would be given up
     assert first(0.5, 0.45, 0.3, proven=True)[0].move == again
+    assert first(-0.55, -0.6, -0.6)[0].move == other
+    assert first(-0.65, -0.65, -0.65)[0].move == again  # a draw would be better than what it expects
+    assert first(-0.55, -0.6, -0.6, known=True)[0].move == again  # no proven loss for a position that is not lost
 
 
 def test_only_nets_that_avoid_draws_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr("meijin.agents.zero.onward", lambda state, found: asked.append(state) or found)
+    monkeypatch.setattr("meijin.agents.zero.onward", lambda state, found, draw: asked.append(state) or found)
     for draw, times in ((0.0, 0), (-0.5, 1)):
         path = tmp_path / f"{draw}.safetensors"
         checkpoint.save(path, net(draw))

@@ -140,9 +140,10 @@ class Ladder:
     def match(self, high: Any, low: Any, seed: int) -> tuple[float, int]:
         """The points of the higher setting, and in how many games."""
         cost = 0 if self.net is None else high[0] + low[0]
-        games = 2 * int(np.clip(self.effort / max(1, cost), FEWEST, self.pairs))
-        one, other = self.mover(high, games // 2, seed), self.mover(low, games // 2, seed + 1)
-        if self.game.seats > 2:
+        rounds, seats = int(np.clip(self.effort / max(1, cost), FEWEST, self.pairs)), self.game.seats
+        games, batch = seats * rounds, rounds if seats == 2 else 1
+        one, other = self.mover(high, batch, seed), self.mover(low, batch, seed + 1)
+        if seats > 2:
             return among(one, other, self.game, games, self.plies, seed), games
         return points(duel(one, other, self.game, games, plies=self.plies, seed=seed)), games
 

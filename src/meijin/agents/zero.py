@@ -27,17 +27,20 @@ LEAVES = 4  # of a tree that are evaluated together, for each thread
 CONCEDED = 0.1  # points that a net that avoids draws gives up at most, not to come back to where the game has been
 
 
-def onward(state: State, analysis: Analysis) -> Analysis:
-    """With the best move first that leads to cells and a turn which the game has not seen, if it is nearly as good."""
+def onward(state: State, analysis: Analysis, draw: float) -> Analysis:
+    """With the best move first that leads to cells and a turn which the game has not seen, if it is nearly as good.
+
+    `draw` is what the net takes a draw to be worth; a seat that expects less may well come back.
+    """
     moves, seat = analysis.moves, state.turn
-    if analysis.proven or moves[0].value is None:
+    if analysis.proven or moves[0].value is None or moves[0].value[seat] < draw:
         return analysis
     past, seen = state.copy(), {(state.turn, state.cells)}
     while past.history:
         past.undo()
         seen.add((past.turn, past.cells))
     for at, found in enumerate(moves):
-        if found.value is None or found.value[seat] < moves[0].value[seat] - CONCEDED:
+        if found.value is None or found.value[seat] < moves[0].value[seat] - (0 if found.proven else CONCEDED):
             continue
         after = state.copy().play(found.move)
         if (after.turn, after.cells) not in seen:
@@ -115,8 +118,10 @@ class ZeroSearch(Agent):
         return state.legal_moves[0] if len(state.legal_moves) == 1 else super().decide(state, limit)
 
     def chosen(self, state: State, analysis: Analysis) -> Analysis:
-        avoids = self._player is not None and self._player.forest.draw < 0
-        return onward(state, analysis) if avoids else analysis
+        player = self._player
+        if player is None or player.game is not state.game or player.forest.draw >= 0:
+            return analysis
+        return onward(state, analysis, player.forest.draw)
 
     def _player_of(self, game: Game, limit: Limit) -> Player:
         if self._player is None or self._player.game is not game:

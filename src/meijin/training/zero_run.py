@@ -205,12 +205,12 @@ class ZeroRun(Run[ZeroConfig]):
         warm = config.warm
         if (warm.agent or warm.records) and not self.iteration and not self.learner.steps:
             self._start_warm()
-        began = self.clock.elapsed
         first = self.source is None
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
-        if first:
+        if first and not self.more_devices:
             self.learner.prepare()
+        began = self.clock.elapsed
         new, row = self.source.collect(config.length.positions, self._played)
         count = sum(map(len, new))
         if not count:
@@ -387,7 +387,7 @@ class ZeroRun(Run[ZeroConfig]):
         found = checkpoint.load(path, self.game)
         if found.net.config != self.learner.net.config:
             raise MeijinError(
-                f"{path} holds a net of another shape than the config; restore the old `net`, or start a new run"
+                f"{path} holds another net than the config asks for; restore the old `net`, or start a new run"
             )
         for net in {self.learner.net, self.learner.averaged, self.playing}:
             net.load_state_dict(found.net.state_dict())

@@ -84,7 +84,7 @@ class Learner:
         self.replicas: Others | None = None
 
     def prepare(self) -> None:
-        """Compile what a step computes, which takes a while, without learning anything; so long, games can begin."""
+        """Compile what a step computes, which takes a while, without learning anything; meanwhile games can begin."""
         if not self.config.compiled:
             return
         kept = {name: buffer.clone() for name, buffer in self.net.named_buffers()}

@@ -16,7 +16,7 @@ from meijin.core.state import State
 from meijin.learning.nets.weights import HasWeights
 from meijin.learning.zero.worker import make_worker
 from meijin.search.forest import Forest, Settings, layout, steps
-from meijin.search.forest.scale import unscaled
+from meijin.search.forest.scale import evened, unscaled
 
 SLICE_SECONDS = 0.01  # between looks at the clock
 FOREVER = 2**31 - 1  # simulations, more than any clock allows
@@ -183,7 +183,7 @@ class Player:
         def scores(totals: Any, visits: int) -> tuple[float, ...]:
             values = totals / visits
             if self.forest.draw:  # a draw is even again
-                values = values - values.mean()
+                values = evened(values)
             return tuple(unscaled(game, float(value)) for value in values)
 
         def score(edge: Any) -> tuple[float, ...] | None:

@@ -12,7 +12,7 @@ from meijin.core.state import State
 from meijin.learning.nets.evaluator import Evaluator
 from meijin.learning.nets.weights import HasWeights
 from meijin.learning.zero.worker import make_evaluator
-from meijin.search.forest.scale import unscaled
+from meijin.search.forest.scale import evened, unscaled
 
 Values = tuple[float, ...]
 
@@ -55,6 +55,8 @@ class RawNet:
     def _values(self, states: list[State]) -> list[Values]:
         """By seat, in the game's scores; the net speaks from the mover's view."""
         found = [np.roll(values, state.turn) for state, values in zip(states, self._ask(states)[1], strict=True)]
+        if self._net is not None and self._net.config.draw:
+            found = [evened(by_seat) for by_seat in found]
         return [tuple(unscaled(states[0].game, float(value)) for value in by_seat) for by_seat in found]
 
     def moves(self, records: Any) -> NDArray[np.int64]:

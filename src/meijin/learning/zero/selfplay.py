@@ -15,6 +15,7 @@ from meijin.learning.zero.gpu import GpuWorker, run_together
 from meijin.learning.zero.positions import Positions, harvest, policy_width
 from meijin.learning.zero.worker import make_worker
 from meijin.search.forest import Settings, layout
+from meijin.search.forest.scale import evened
 
 FORESTS = 2  # on a GPU: while the net answers one, the trees of the other move
 SLOTS = 128  # more than the longest game needs, so that finished games wait for the harvest a while
@@ -135,6 +136,9 @@ class SelfPlay:
         sums = np.asarray(sum(worker.forest.host("sums").sum(0) for worker in self.workers))
         before = getattr(self, "_sums", np.zeros_like(sums))
         self._sums = sums.copy()
+        own = sums - before
+        if self.workers[0].forest.draw:
+            own = evened(own)
         for seat in range(self.game.seats):
-            found[f"score_seat_{seat}"] = float((sums - before)[seat] / games) if games else 0.0
+            found[f"score_seat_{seat}"] = float(own[seat] / games) if games else 0.0
         return found

@@ -52,19 +52,24 @@ def make_scale(game: Game) -> Function:
 
 
 def make_settle(game: Game) -> Function:
-    """`settle(scores, values, draw)`: final scores as values; where all are equal, `draw` is added."""
+    """`settle(scores, values, draw)`: final scores as values; where no seat has won, `draw` is added."""
     seats, scaled = game.seats, make_scale(game)
 
     def settle(scores: Any, values: Any, draw: float) -> None:
         even = True
         for k in range(seats):
             values[k] = scaled(scores[k])
-            even = even and abs(values[k] - values[0]) < 1e-6
+            even = even and abs(values[k]) < 1e-6
         if even:
             for k in range(seats):
                 values[k] += draw
 
     return settle
+
+
+def evened(values: Any) -> Any:
+    """Values of which one side's gain is the other's loss, without what a draw is worth to both."""
+    return values - np.mean(values)
 
 
 def unscaled(game: Game, value: float) -> float:

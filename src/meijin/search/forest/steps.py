@@ -207,6 +207,9 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
         else:
             e = pick(nodes, edges, info, options, f.noise[i], f.weights[i], f.bounds[i], rng)
         hope = edges[e].total[seat] / max(1, edges[e].visits)
+        loss = hope < options[RESIGN]
+        if two:  # a draw may be worth as little, but to both
+            loss = loss and edges[e].total[1 - seat] / max(1, edges[e].visits) > -options[RESIGN]
         move = edges[e].move
         s = f.roots[i]
         play(s, move)
@@ -224,7 +227,7 @@ def make_finish(game: Game, by_gumbel: bool) -> Function:
         if over:
             score(s, values)
             settle(values, values, options[DRAW])
-        elif two and hope < options[RESIGN]:
+        elif two and loss:
             if info[PLAYS_ON]:
                 info[SURE] = seat if info[SURE] < 0 else info[SURE]
             else:

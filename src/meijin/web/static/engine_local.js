@@ -298,7 +298,7 @@ export function analyse(opening, at, question) {
     const avoids = question.act && agent.options.draw < 0 && !agent.options.levels?.[given.level - 1]; // draws
     const tell = (final = false) => {
       const found = merged(parts.filter(Boolean), game.facts);
-      say(advised(final && avoids ? onward(game.rules, at, found) : found, final));
+      say(advised(final && avoids ? onward(game.rules, at, found, agent.options.draw) : found, final));
     };
     await Promise.all(thinkers.map(async (thinker, k) => {
       const simulations = limit.simulations ? Math.floor((limit.simulations + k) / thinkers.length) : null;
@@ -341,16 +341,17 @@ export function analyse(opening, at, question) {
 const CONCEDED = 0.1; // points, as in meijin.agents.zero
 
 /** With the best move first that leads to cells and a turn which the game has not seen, if it is nearly as good.
- *  @param {import("./wasm_game.js").WasmGame} rules @param {{position?: string | null, moves: number[]}} at @param {Analysis} found @returns {Analysis} */
-function onward(rules, at, found) {
+ *  @param {import("./wasm_game.js").WasmGame} rules @param {{position?: string | null, moves: number[]}} at @param {Analysis} found
+ *  @param {number} draw  what the net takes a draw to be worth @returns {Analysis} */
+function onward(rules, at, found, draw) {
   const { moves, turn } = found, worth = (/** @type {import("./engine.js").MoveInfo} */ info) => info.value?.[turn] ?? -Infinity;
-  if (found.proven || !moves[0]?.value) return found;
+  if (found.proven || !moves[0]?.value || worth(moves[0]) < draw) return found;
   const place = (/** @type {number[]} */ line) => {
     const { cells, turn } = rules.look(at.position, line);
     return `${turn}|${cells}`;
   };
   const seen = new Set(Array.from({ length: at.moves.length + 1 }, (_, n) => place(at.moves.slice(0, n))));
-  const best = moves.find((info) => worth(info) >= worth(moves[0]) - CONCEDED && !seen.has(place([...at.moves, info.move])));
+  const best = moves.find((info) => worth(info) >= worth(moves[0]) - (info.proven ? 0 : CONCEDED) && !seen.has(place([...at.moves, info.move])));
   return best ? { ...found, moves: [best, ...moves.filter((info) => info !== best)] } : found;
 }
 
