@@ -44,7 +44,7 @@ decides much. Full strength here means 200 simulations and no solver.
 
 The table has the points of each level against the one below, and of level 1 against random moves, in games that did not
 serve to calibrate, with 95 % intervals; "-" has not been played. The last step of breakthrough is much larger than the
-others. Two shared cores of an AMD EPYC, 2026-11-18 (`python experiments/zero/levels.py GAME`, to calibrate with the
+others; Abalone's level 10 played without its rule not to come back to positions. Two shared cores of an AMD EPYC, 2026-11-18 (`python experiments/zero/levels.py GAME`, to calibrate with the
 options of the last column; with `--check` for the matches, `--effort` and `--pairs` giving the numbers of games):
 
 | game | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | games (level) | calibrated with |
