@@ -334,7 +334,7 @@ def test_the_command_reports_every_game_of_a_file(game_file: str) -> None:
     assert "right  every law holds" in result.stdout
     assert "lopsided  every law holds  1 warning" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
-    for part in ("length", "choice", "first seat", "seat 1", "wins 0.0%", "! seat 1 never wins"):
+    for part in ("length", "choice", "first seat", "\n  O  ", "wins 0.0%", "! seat 1 never wins"):
         assert part in result.stdout
 
 

@@ -159,6 +159,27 @@ def test_gtp_counts_a_finished_game_and_writes_it(tmp_path: Path) -> None:
     assert other(f"loadsgf {file} 3") == ["="] and len(other.session.state.history) == 2
 
 
+@pytest.mark.parametrize(
+    ("game", "sent"),
+    [
+        ("go(size=5)", "set_free_handicap B2 D4|play w C3|play b C2"),
+        ("go(size=5)", "set_free_handicap B2 D4|play w C3|komi 0.5|play b pass|play w pass"),
+        ("othello(size=6)", "play b C2|play b E4"),  # out of turn: it goes on from that position
+        ("hex(size=4)", "play b A1|play b B2|play w C3"),
+    ],
+)
+def test_gtp_writes_a_game_from_a_set_up(game: str, sent: str, tmp_path: Path) -> None:
+    talk, other = Talk(game, "gtp"), Talk(game, "gtp")
+    assert {line[0] for line in talk(*sent.split("|"))} == {"="}
+    file = tmp_path / "game.sgf"
+    for talker in (talk, other):  # what was loaded can be written, too
+        file.write_text("\n".join(talker("printsgf"))[2:])
+        assert other(f"loadsgf {file}") == ["="]
+        mine, theirs = talk.session.state, other.session.state
+        assert (mine.game.id, mine.cells, mine.turn) == (theirs.game.id, theirs.cells, theirs.turn)
+        assert mine.history == theirs.history and "AB[" in file.read_text()
+
+
 def test_gtp_analyses_until_the_next_command() -> None:
     talk = Talk("tic_tac_toe", "gtp", "mcts")
     talk.session.handle("1 lz-analyze b 1")

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import random
@@ -97,6 +99,13 @@ def test_a_position_as_usi_writes_it(tmp_path: Path) -> None:
     formats.write([record], tmp_path / "x.usi")
     assert "position sfen 4k/5/R4/5/4K b - 1\n" in (tmp_path / "x.usi").read_text()
     assert list(formats.read(tmp_path / "x.usi")) == [record]
+
+
+def test_a_table_of_moves_names_the_position() -> None:
+    record = from_a_position("minishogi")
+    formats.write_to([record], file := io.StringIO(), "csv")
+    rows = list(csv.DictReader(file.getvalue().splitlines()))
+    assert [row["position"] for row in rows] == [record.task.position] * record.plies
 
 
 def test_what_cannot_hold_a_game_from_a_position_says_so(tmp_path: Path) -> None:

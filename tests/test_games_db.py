@@ -124,8 +124,8 @@ def test_a_table_of_moves_for_spreadsheets(tmp_path: Path) -> None:
     mine = [row for row in rows if row["event"] == 'the "old", cup']
     assert [row["move"] for row in mine] == ["b2", "a1", "b1"]
     assert mine[1] == {
-        "event": 'the "old", cup', "number": "0", "game": "tic_tac_toe", "ply": "2", "seat": "1", "agent": "random",
-        "move": "a1", "value": "-0.1", "seconds": "1.5", "score": "-1.0",
+        "event": 'the "old", cup', "number": "0", "game": "tic_tac_toe", "position": "", "ply": "2", "seat": "1",
+        "agent": "random", "move": "a1", "value": "-0.1", "seconds": "1.5", "score": "-1.0",
     }  # fmt: skip
     chance = [row for row in rows if row["event"] == "luck" and not row["seat"]]
     assert chance and all(row["agent"] == row["value"] == row["score"] == "" and row["move"] for row in chance)

@@ -9,8 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from meijin.arena import formats
 from meijin.arena.store import Store
 from meijin.cli import saved
 from meijin.cli.advisor import Advisor
+from meijin.cli.program import until_stopped
 from meijin.cli.review import judge
 from meijin.core.catalogue import make
 from meijin.core.state import State
@@ -513,6 +516,30 @@ def test_a_match_that_cannot_be_stopped_shows_and_keeps_the_games_so_far(presses
     assert "2 of 9, stopped" in text and "wins" in text
     with Store(db, create=False) as store:
         assert store.count() == 2
+
+
+class Pressed(threading.Event):
+    """Ctrl-C is pressed while it is first waited for."""
+
+    new = True
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self.new:
+            self.new = False
+            raise KeyboardInterrupt
+        return super().wait(timeout)
+
+
+def test_an_error_after_ctrl_c_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("meijin.cli.program.threading", SimpleNamespace(Thread=threading.Thread, Event=Pressed))
+    stop = threading.Event()
+
+    def work() -> str:
+        stop.wait()
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        until_stopped(work, stop.set, so_far=lambda: "2 games")
 
 
 def test_ctrl_c_while_workers_start_prints_no_traceback() -> None:

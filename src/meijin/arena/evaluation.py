@@ -46,6 +46,10 @@ class EvaluationResult:
         return None if self.goal is None else self.value >= self.goal
 
 
+class NoGames(MeijinError):
+    """It was stopped before there was anything to measure."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationJob:
     """Who is evaluated, and how."""
@@ -84,7 +88,7 @@ class EvaluationJob:
             stopping=self.stopping, **options,
         )  # fmt: skip
         if not found.games:
-            raise MeijinError("stopped before a game ended")
+            raise NoGames("stopped before a game ended")
         return found
 
 

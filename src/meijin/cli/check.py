@@ -139,9 +139,9 @@ def _seats(seen: Statistics) -> Table:
     """A line for each seat."""
     rows = Table.grid(padding=(0, 2, 0, 0))
     several = len(seen.seats) > 1
-    for k, seat in enumerate(seen.seats):
+    for seat in seen.seats:
         rows.add_row(
-            f"seat {k}",
+            seat.name,
             f"{seat.moves:,.1f} moves",
             f"wins {seat.wins:.1%}" if several else "",
             f"mean score {_number(seat.score.mean)} ({_range(seat.score.low, seat.score.high)})",

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
+from meijin.arena.evaluation import NoGames
 from meijin.arena.evaluators import EvaluationResult, evaluate, evaluator, evaluators, evaluators_for
 from meijin.arena.pool import cores
 from meijin.cli import words
@@ -66,7 +67,7 @@ def run(
                         ),
                         stop.set,
                     )  # fmt: skip
-                except KeyboardInterrupt:  # before its first game ended
+                except (KeyboardInterrupt, NoGames):  # before its first game ended
                     stopped = True
                 else:
                     found.append(result)

@@ -122,7 +122,7 @@ def until_stopped(
     """Like `interruptible`, but what the work returns after `stop` within `patience` seconds is kept.
 
     If it takes longer, or Ctrl-C is pressed again, that is what there is `so_far`, unless that is None. Returns the
-    result, and whether the work was stopped.
+    result, and whether the work was stopped. An error of the work is raised, also after Ctrl-C.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -149,6 +149,8 @@ def until_stopped(
                 done.wait(0.05)
         if not done.is_set():
             _running.append(thread)
+        if errors:  # such as a full disk: what there is so far may not be stored
+            raise errors[0] from None
         found = results[0] if results else so_far()
         if found is None:
             raise

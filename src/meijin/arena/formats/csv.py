@@ -1,10 +1,10 @@
 """Comma-separated values: one row per move, for spreadsheets and statistics. They are written and not read.
 
-    event,number,game,ply,seat,agent,move,value,seconds,score
-    cup,0,tic_tac_toe,1,0,random,b2,0.25,0.1,-1.0
+    event,number,game,position,ply,seat,agent,move,value,seconds,score
+    cup,0,tic_tac_toe,,1,0,random,b2,0.25,0.1,-1.0
 
-`value` is what the agent expected for the mover, `score` what the mover got in the end. Moves of chance have neither,
-and no seat and no agent.
+`position` is where the game began, empty if at the start. `value` is what the agent expected for the mover, `score`
+what the mover got in the end. Moves of chance have neither, and no seat and no agent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from meijin.arena.formats.common import Steppers
 from meijin.arena.record import GameRecord, MoveNote
 
 SUFFIXES = (".csv",)
-COLUMNS = ("event", "number", "game", "ply", "seat", "agent", "move", "value", "seconds", "score")
+COLUMNS = ("event", "number", "game", "position", "ply", "seat", "agent", "move", "value", "seconds", "score")
 
 read = None  # a table lacks what a record needs, such as limits, seeds and how the game ended
 
@@ -36,6 +36,8 @@ def write(records: Iterable[GameRecord], file: TextIO) -> int:
             if seat >= 0:
                 who, score = (seat, task.agents[seat]), record.scores[seat]
                 value = None if note.value is None else note.value[seat]
-            rows.writerow((task.event, task.number, task.game, ply, *who, move.name, value, note.seconds, score))
+            rows.writerow(
+                (task.event, task.number, task.game, task.position, ply, *who, move.name, value, note.seconds, score)
+            )
         count += 1
     return count

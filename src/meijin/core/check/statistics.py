@@ -35,6 +35,7 @@ class Spread:
 class SeatStatistics:
     """What one seat does in random games."""
 
+    name: str  # as people read it
     moves: float  # per game
     forced: float  # share of its turns with one legal move only
     wins: float  # share of games in which it alone has the highest score
@@ -189,6 +190,7 @@ def _statistics(game: Game, seed: int, tallies: Any, scores: Any, played: Any, o
         first_seat_margin=float(1.96 * points.std() / math.sqrt(games)),
         seats=tuple(
             SeatStatistics(
+                name=game.seat_name(k),
                 moves=float(turns[k] / games),
                 forced=_ratio(forced[k], turns[k]),
                 wins=float(alone[:, k].mean()) if seats > 1 else 0.0,

@@ -355,9 +355,9 @@ class Gtp(Session):
         from meijin.arena.formats import write_to
         from meijin.arena.record import GameRecord, Task
 
-        if self.state.origin != State(self.game).origin:
-            raise BadParameter("cannot write a game that begins with a set-up")
-        task = Task(game=self.game.id, agents=("black", "white"))
+        begun = State(self.game, np.frombuffer(self.state.origin, self.game.dtype)[0])
+        position = "" if begun == State(self.game) else begun.position
+        task = Task(game=self.game.id, agents=("black", "white"), position=position)
         moves = tuple(map(int, self.state.history))
         scores = self.state.scores if self.state.is_over else (0.0, 0.0)
         text = StringIO()

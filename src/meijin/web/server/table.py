@@ -124,9 +124,9 @@ class Table:
             self._expect(given.ply)
             seat = self.turn
             if seat not in role.seats:
-                raise Refusal("illegal", f"it is the turn of seat {seat}, which this link may not play")
+                raise Refusal("illegal", "this link may not play for the seat to move")
             if self.body["seats"][seat]["kind"] != "person":
-                raise Refusal("illegal", f"seat {seat} is played by an agent; take it over first")
+                raise Refusal("illegal", "an agent plays the seat to move; take it over first")
             asked = self.line() | {"move": given.move, "seed": self.body["seed"]}
             after = await self._tables.lanes.rules(self.body["game"]).call("play", asked)
             self._apply(after | {"value": None, "seconds": clock.spent(self.body["clock"]), "random": False})
@@ -168,14 +168,14 @@ class Table:
             self._expect(given.ply)
             self._expect_seat(given.seat)
             if given.seat not in role.seats or not self._person(given.seat):
-                raise Refusal("refused", f"this link may not resign for seat {given.seat}")
+                raise Refusal("refused", "this link may not resign for that seat")
             await self._end(given.seat, "resign")
             await self._changed()
 
     async def seat(self, role: Role, given: schema.SeatChange) -> None:
         self._expect_seat(given.seat)
         if given.seat not in role.seats:
-            raise Refusal("refused", f"this link may not change seat {given.seat}")
+            raise Refusal("refused", "this link may not change that seat")
         sitter = await self._tables.sitter(self.body["game"], given.sitter)
         async with self.lock:
             self._interrupt()
