@@ -37,31 +37,35 @@ strength (10). At first they suggest level 3, later the level that was chosen la
 
 The aim is that each level makes 60 to 65 % of the points against the one below. Where nine steps of that size do not
 lead down to a beginner, level 1 lies a third of the way, in Elo, from random moves to full strength, and the steps are
-even but larger: the calibration expects 66 % in Yavalath, 67 % in gomoku, 70 % in minishogi and Othello, 73 % in
-breakthrough, 74 % in Go, 77 % in Hex and 81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random
-and the steps are smaller: 58 % in Nim, Sim and tic-tac-toe, which are small games, and 55 % in EinStein, in which luck
-decides much. Full strength here means 200 simulations and no solver.
+even but larger: the calibration expects 66 % in Yavalath, 67 % in gomoku, 69 % in Hex 9x9, 70 % in minishogi and
+Othello, 71 % in Othello 10x10, 74 % in breakthrough, 76 % in Go, 77 % in Hex 11x11 and 81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random
+and the steps are smaller: 58 % in Nim, Sim and tic-tac-toe, which are small games, 59 and 53 % in Yavalath and Nim for
+three, and 55 % in EinStein, in which luck decides much. Full strength here means 200 simulations and no solver.
 
 The table has the points of each level against the one below, and of level 1 against random moves, in games that did not
-serve to calibrate, with 95 % intervals; "-" has not been played. The last step of breakthrough is much larger than the
-others; Abalone's level 10 played without its rule not to come back to positions. Two shared cores of an AMD EPYC, 2026-11-18 (`python experiments/zero/levels.py GAME`, to calibrate with the
+serve to calibrate, with 95 % intervals; "-" has not been played. Abalone's level 10 played without its rule not
+to come back to positions. Two shared cores of an AMD EPYC, 2026-11-18 and 19 (`python experiments/zero/levels.py GAME`, to calibrate with the
 options of the last column; with `--check` for the matches, `--effort` and `--pairs` giving the numbers of games):
 
 | game | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | games (level) | calibrated with |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|
 | Connect Four | 76 % (70 to 81) | 64 % (58 to 71) | 59 % (52 to 66) | 54 % (47 to 61) | 70 % (63 to 76) | 64 % (57 to 70) | 61 % (54 to 67) | 62 % (55 to 68) | 61 % (52 to 68) | 60 % (39 to 78) | 200 (1 to 8), 142 (9), 20 (10) | `--effort 4000` |
-| breakthrough | 100 % (97 to 100) | 81 % (75 to 86) | 78 % (72 to 83) | 77 % (71 to 82) | 66 % (59 to 72) | 72 % (65 to 78) | 72 % (65 to 77) | 76 % (68 to 83) | 82 % (68 to 91) | 95 % (76 to 99) | 200 (1 to 7), 114 (8), 40 (9), 20 (10) | `--effort 1500` |
-| Othello | 97 % (92 to 99) | 70 % (61 to 79) | 63 % (53 to 72) | 69 % (59 to 77) | 70 % (61 to 79) | 58 % (43 to 71) | 64 % (43 to 80) | 80 % (58 to 92) | - | - | 100 (1 to 5), 46 (6), 22 (7), 20 (8) | `--effort 800` |
-| Hex | 100 % (93 to 100) | 76 % (63 to 86) | 74 % (60 to 84) | 60 % (46 to 72) | - | - | - | - | - | - | 50 | `--effort 300 --pairs 25` |
-| minishogi | 98 % (91 to 100) | 77 % (65 to 86) | 70 % (57 to 80) | 73 % (61 to 83) | 73 % (61 to 83) | - | - | - | - | - | 60 | `--effort 300 --pairs 30` |
-| gomoku | 98 % (91 to 100) | 73 % (61 to 83) | 72 % (59 to 81) | 58 % (46 to 70) | 62 % (49 to 73) | - | - | - | - | - | 60 | `--effort 300 --pairs 30` |
-| Yavalath | 98 % (91 to 99) | 65 % (54 to 75) | 60 % (49 to 70) | 65 % (54 to 75) | 61 % (50 to 71) | 65 % (54 to 75) | 61 % (46 to 75) | 62 % (47 to 76) | 65 % (43 to 82) | - | 80 (1 to 6), 40 (7 to 8), 20 (9) | `--effort 300 --pairs 40` |
+| breakthrough | 100 % (97 to 100) | 74 % (68 to 80) | 82 % (76 to 86) | 76 % (70 to 82) | 69 % (62 to 75) | 64 % (58 to 71) | 76 % (70 to 81) | 67 % (59 to 74) | 62 % (50 to 73) | 82 % (64 to 92) | 200 (1 to 7), 142 (8), 66 (9), 28 (10) | `--effort 4000` |
+| Othello | 97 % (92 to 99) | 70 % (61 to 79) | 63 % (53 to 72) | 69 % (59 to 77) | 70 % (61 to 79) | 58 % (43 to 71) | 64 % (43 to 80) | 80 % (58 to 92) | 57 % (36 to 76) | 80 % (58 to 92) | 100 (1 to 5), 46 (6), 22 (7), 20 (8 to 10) | `--effort 800` |
+| Othello 10x10 | 98 % (90 to 100) | 72 % (58 to 83) | 73 % (59 to 83) | 67 % (53 to 78) | 52 % (39 to 65) | 85 % (70 to 94) | 75 % (53 to 89) | 82 % (61 to 93) | 72 % (51 to 87) | 92 % (73 to 98) | 50 (1 to 5), 34 (6), 20 (7 to 10) | `--effort 300 --pairs 25` |
+| Hex 11x11 | 100 % (93 to 100) | 76 % (63 to 86) | 74 % (60 to 84) | 60 % (46 to 72) | 88 % (76 to 94) | 84 % (71 to 92) | 80 % (67 to 89) | 60 % (46 to 72) | 70 % (48 to 85) | 75 % (53 to 89) | 50 (1 to 8), 20 (9 and 10) | `--effort 300 --pairs 25` |
+| Hex 9x9 | 100 % (93 to 100) | 78 % (65 to 87) | 70 % (56 to 81) | 76 % (63 to 86) | 76 % (63 to 86) | 67 % (47 to 82) | 60 % (39 to 78) | 55 % (34 to 74) | 75 % (53 to 89) | 65 % (43 to 82) | 50 (1 to 5), 24 (6), 20 (7 to 10) | `--effort 300 --pairs 25` |
+| minishogi | 98 % (91 to 100) | 77 % (65 to 86) | 70 % (57 to 80) | 73 % (61 to 83) | 73 % (61 to 83) | 55 % (42 to 67) | 85 % (64 to 95) | 55 % (34 to 74) | 65 % (43 to 82) | 75 % (53 to 89) | 60 (1 to 6), 20 (7 to 10) | `--effort 300 --pairs 30` |
+| gomoku | 98 % (91 to 100) | 73 % (61 to 83) | 72 % (59 to 81) | 58 % (46 to 70) | 62 % (49 to 73) | 58 % (46 to 70) | 77 % (65 to 86) | 68 % (56 to 79) | 75 % (53 to 89) | 80 % (58 to 92) | 60 (1 to 8), 20 (9 and 10) | `--effort 300 --pairs 30` |
+| Yavalath | 98 % (91 to 99) | 65 % (54 to 75) | 60 % (49 to 70) | 65 % (54 to 75) | 61 % (50 to 71) | 65 % (54 to 75) | 61 % (46 to 75) | 62 % (47 to 76) | 65 % (43 to 82) | 50 % (30 to 70) | 80 (1 to 6), 40 (7 to 8), 20 (9 and 10) | `--effort 300 --pairs 40` |
+| Yavalath for three | 50 % (41 to 59) | 66 % (57 to 74) | 66 % (57 to 74) | 60 % (51 to 68) | 57 % (48 to 66) | 53 % (44 to 62) | 54 % (45 to 62) | 58 % (49 to 67) | 53 % (38 to 68) | 58 % (41 to 74) | 120 (1 to 8), 39 (9), 30 (10) | `--effort 300 --pairs 40` |
 | Abalone | 100 % (98 to 100) | 83 % (77 to 88) | 79 % (73 to 84) | 78 % (72 to 83) | 77 % (70 to 82) | 82 % (77 to 87) | 82 % (76 to 87) | 74 % (68 to 80) | 79 % (73 to 84) | 75 % (53 to 89) | 200 (1 to 9), 20 (10) | `--effort 300` (2026-11-19) |
 | EinStein | 52 % (42 to 63) | 61 % (50 to 71) | 54 % (43 to 64) | 55 % (44 to 65) | 55 % (44 to 65) | 51 % (40 to 62) | 46 % (36 to 57) | 55 % (44 to 65) | 66 % (55 to 76) | 61 % (42 to 76) | 80 (1 to 9), 28 (10) | `--effort 300 --pairs 40` |
-| Go 9x9 | 97 % (83 to 99) | 77 % (59 to 88) | 67 % (49 to 81) | 77 % (59 to 88) | - | - | - | - | - | - | 30 | `--effort 200 --pairs 15` |
+| Go 9x9 | 95 % (91 to 97) | 78 % (71 to 83) | 70 % (63 to 76) | 80 % (73 to 85) | 78 % (72 to 84) | 70 % (63 to 75) | 74 % (67 to 79) | 68 % (58 to 77) | 67 % (50 to 80) | 75 % (53 to 89) | 200 (1 to 7), 90 (8), 36 (9), 20 (10) | `--effort 2000` |
 | Sim | 52 % (45 to 58) | 58 % (51 to 65) | 64 % (57 to 70) | 57 % (51 to 64) | 60 % (53 to 67) | 56 % (50 to 63) | 54 % (47 to 61) | 57 % (51 to 64) | 62 % (55 to 68) | 60 % (53 to 66) | 200 | `--plies 0` |
 | tic-tac-toe | 49 % (42 to 56) | 58 % (51 to 65) | 56 % (49 to 63) | 50 % (43 to 57) | 58 % (52 to 65) | 50 % (44 to 57) | 56 % (49 to 63) | 62 % (55 to 69) | 56 % (49 to 63) | 57 % (51 to 64) | 200 | `--plies 0` |
 | Nim | 50 % (43 to 56) | 62 % (55 to 68) | 62 % (55 to 68) | 56 % (49 to 62) | 68 % (61 to 74) | 54 % (47 to 61) | 56 % (50 to 63) | 65 % (58 to 71) | 58 % (51 to 65) | 59 % (52 to 66) | 200 | `--plies 0` |
+| Nim for three | 50 % (45 to 56) | 55 % (49 to 60) | 53 % (47 to 58) | 51 % (45 to 57) | 54 % (48 to 60) | 53 % (48 to 59) | 54 % (49 to 60) | 52 % (46 to 58) | 55 % (50 to 61) | 57 % (52 to 63) | 300 | `--plies 0` |
 
 In a game for one, the levels are evenly spaced by the share of solved cubes, or by the logarithm of the score. Level 10
 looks 3 moves ahead, the others 1; the table was measured when it looked 2 moves ahead (`--games 15`, which is few, and
@@ -74,8 +78,9 @@ made 141,870, with 0.1 ms:
 | 2048, mean score | 2,140 (1,633 to 2,694) | 3,096 (2,289 to 4,045) | 6,940 (5,340 to 8,532) | 7,264 (5,235 to 9,486) | 13,610 (9,953 to 17,610) | 23,080 (16,430 to 30,040) | 30,700 (19,700 to 42,790) | 55,210 (39,940 to 72,100) | 62,780 (45,330 to 80,970) | 140,300 (123,300 to 152,200) | 15 |
 | cube, share solved | 0.11 (0.05 to 0.17) | 0.19 (0.12 to 0.27) | 0.28 (0.20 to 0.37) | 0.45 (0.35 to 0.55) | 0.61 (0.52 to 0.70) | 0.69 (0.60 to 0.78) | 0.78 (0.70 to 0.86) | 0.73 (0.65 to 0.81) | 0.87 (0.80 to 0.93) | 1.00 (1.00 to 1.00) | 100 |
 
-The levels of games for three, of other sizes of Hex and Othello and champions of your own have not been calibrated. They share one scale,
-whose steps were between 55 and 81 % in matches of Connect Four and breakthrough.
+Other sizes of Hex and Othello have the levels of Hex 9x9 and Othello 10x10. In games for three, one player of a level sits
+among two of the level below, and the points say how often it does better than one of them. Champions of your own have not
+been calibrated. They share one scale, whose steps were between 55 and 81 % in matches of Connect Four and breakthrough.
 
 ## Speed
 

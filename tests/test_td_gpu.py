@@ -61,7 +61,8 @@ def learned_alike(name: str, games: int) -> None:
     assert totals[: game.seats + 2] == pytest.approx(room.totals, rel=1e-5)
     assert made <= totals[-1] <= made + 1  # the next game may have begun
     assert np.abs(nets[0].weights - before).max() > 0.1
-    assert nets[1].table == pytest.approx(nets[0].table, abs=1e-4)
+    # Sums of single precision reach hundreds, where they differ by their rounding.
+    assert nets[1].table == pytest.approx(nets[0].table, rel=1e-5, abs=1e-4)
 
 
 def learns_and_resumes(folder: Path, device: str = "cuda", **changes: Any) -> None:

@@ -198,7 +198,7 @@ def test_names_and_folders(tmp_path: Path) -> None:
         ZeroRun(tmp_path / "other", resume=True)
     with pytest.raises(MeijinError, match=r"has game='tic_tac_toe' \(now 'othello'\)"):
         ZeroRun(tmp_path / "r", ZeroConfig("othello"), resume=True)
-    with pytest.raises(MeijinError, match="a net of another shape"):
+    with pytest.raises(MeijinError, match="another net than the config asks for"):
         ZeroRun(tmp_path / "r", config(net={"size": "nano", "blocks": 2}), resume=True)
     with pytest.raises(UnknownName, match="net size"):
         ZeroRun(tmp_path / "new", config(net={"size": "nanno"}))

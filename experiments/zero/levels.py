@@ -5,11 +5,10 @@
 
 A ladder of settings leads from random moves to full strength: for a net, from one simulation and a choice by chance to
 200 simulations and the best move, without a solver; for n-tuples, from random moves only to none. Neighbours on the
-ladder play each other, which gives every rung its Elo; the step from 64 to 200 simulations is taken to be as large for
-each doubling as the one before. Level 1 lies a third of the way up in Elo, or lower where the levels would otherwise be
-closer than 62.5 %, and the others are evenly spaced from there to full strength, however far apart that makes them. The
-settings are stored where `champion` finds them. Then each level plays the one below in new games, level 1 against
-random moves, and the points of the higher one are printed with their 95 % Wilson intervals.
+ladder play each other, which gives every rung its Elo. Level 1 lies a third of the way up in Elo, or lower where the
+levels would otherwise be closer than 62.5 %, and the others are evenly spaced from there to full strength, however far
+apart that makes them. The settings are stored where `champion` finds them. Then each level plays the one below in new
+games, level 1 against random moves, and the points of the higher one are printed with their 95 % Wilson intervals.
 
 Every opening of random plies is played twice, with the sides exchanged. Expensive searches play fewer games. In a game
 for one, levels are spaced evenly by the mean score, or by its logarithm where scores have no bound. In a game for three
@@ -150,13 +149,10 @@ class Ladder:
     def strengths(self) -> np.ndarray:
         """[rung] -> Elo, random moves 0; never falling, as more thinking does no harm."""
         found = [0.0]
-        for rung in range(1, self.top + (self.net is None)):
+        for rung in range(1, self.top + 1):
             share, games = self.match(self.setting(rung), self.setting(rung - 1), seed=2 * rung)
             found.append(found[-1] + max(0.0, elo((share * games + 0.5) / (games + 1))))
             print(f"    {self.setting(rung)} {share:.1%} of {games}, {found[-1]:.0f} Elo", flush=True)
-        if self.net is not None:
-            doublings = self.knots[-3:, 0]
-            found.append(float(found[-1] + (found[-1] - found[-2]) * np.divide(*np.diff(doublings)[::-1])))
         return np.array(found)
 
     def scores(self, setting: Any, games: int, seed: int) -> list[float]:
