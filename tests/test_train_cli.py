@@ -53,7 +53,9 @@ def test_a_run_from_first_to_last() -> None:
     assert config["search"]["simulations"] == 8 and config["net"]["channels"] == 8
     assert "add --resume" in bad("train", GAME, "zero", *QUICK)
     assert "is finished (2 iterations" in bad("train", GAME, "zero", "--resume")
-    assert "another net than the config asks for" in bad("train", GAME, "zero", "--resume", "--set=net.blocks=2", "--iterations=3")
+    assert "another net than the config asks for" in bad(
+        "train", GAME, "zero", "--resume", "--set=net.blocks=2", "--iterations=3"
+    )
     assert "iteration 3 of 3" in good("train", GAME, "zero", "--resume", "--iterations", "3")
     assert next(iter(rows("runs/tic_tac_toe")[0])) == "iteration"
     assert len(rows("runs/tic_tac_toe")) == 3

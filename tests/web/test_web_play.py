@@ -44,7 +44,7 @@ def test_from_the_first_page_to_a_game(visit: Visit) -> None:
 
 def test_options_choose_size_and_opponent(visit: Visit) -> None:
     visitor = visit("")
-    visitor.page.get_by_role("button", name="Options for Hex").click()
+    visitor.page.get_by_role("button", name="Options for Go", exact=True).click()
     opponents = visitor.page.locator("dialog .seat-form select")
     expect(opponents.locator("option:checked")).to_have_text("Level 3 · easy")
     visitor.page.locator("dialog input[name=size]").fill("4")  # a size without a champion
