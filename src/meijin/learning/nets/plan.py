@@ -26,7 +26,7 @@ class Plan:
             raise BadParameter(
                 f"{self.game}: its moves do not belong to cells of a grid; choose the policy 'flat' or 'auto'"
             )
-        if problem := self._unfit_heads():
+        if problem := self._unfit_settings():
             raise BadParameter(problem)
 
     @property
@@ -71,7 +71,7 @@ class Plan:
             return self.channels
         return self.config.value_channels * (4 if self.pooling else 1)
 
-    def _unfit_heads(self) -> str | None:
+    def _unfit_settings(self) -> str | None:
         """Why the game cannot have what only some have: owners of cells, draws; None if it can, or need not."""
         game, config = self.game, self.config
         for name in ("ownership", "score"):
