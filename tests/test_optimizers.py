@@ -34,6 +34,52 @@ def test_steps_are_those_of_pytorch(name: str) -> None:
     assert torch.equal(ours, theirs)
 
 
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="this PyTorch has no Muon to compare with")
+def test_muon_steps_as_pytorch_does() -> None:
+    def learned(make: Any) -> Any:
+        torch.manual_seed(0)
+        net, x, y = torch.nn.Linear(20, 30, bias=False), torch.randn(64, 20), torch.randn(64, 30)
+        before, optimizer = net.weight.detach().clone(), make(list(net.parameters()))
+        for _ in range(5):
+            optimizer.zero_grad()
+            (net(x) - y).square().mean().backward()
+            optimizer.step()
+        return net.weight.detach() - before
+
+    ours = learned(
+        lambda own: optimizers.Muon([{"params": own, "matrix": True}], lr=0.01, weight_decay=0.1),
+    )
+    theirs = learned(
+        lambda own: torch.optim.Muon(own, lr=0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
+    )
+    assert torch.allclose(ours, theirs, atol=0.02 * float(theirs.abs().max()))  # theirs computes in bfloat16
+
+
+def test_muon_steps_as_adamw_where_there_is_no_matrix() -> None:
+    def learned(make: Any, **options: Any) -> Any:
+        torch.manual_seed(0)
+        weight = torch.nn.Parameter(torch.randn(7))
+        optimizer = make([{"params": [weight], **options}], lr=0.1, weight_decay=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            weight.square().sum().backward()
+            optimizer.step()
+        return weight.detach()
+
+    assert torch.equal(learned(optimizers.Muon, matrix=False), learned(torch.optim.AdamW))
+
+
+@pytest.mark.parametrize("shape", [(3, 16, 40), (2, 40, 16), (1, 24, 24)])
+def test_orthogonal_matrices_keep_their_directions(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    given = torch.randn(shape)
+    found = optimizers.orthogonal(given)
+    sizes = torch.linalg.svdvals(found)
+    assert sizes.min() > 0.6 and sizes.max() < 1.3
+    u, _, v = torch.linalg.svd(given, full_matrices=False)
+    assert torch.cosine_similarity(found.flatten(1), (u @ v).flatten(1)).min() > 0.95
+
+
 def test_the_compiler_is_not_loaded() -> None:
     code = (
         "import sys, torch; from meijin.learning import optimizers\n"

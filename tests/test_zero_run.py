@@ -25,11 +25,12 @@ from meijin.learning.nets.config import NetConfig  # noqa: E402
 from meijin.learning.zero import checkpoint  # noqa: E402
 from meijin.learning.zero.batch_search import BatchSearch  # noqa: E402
 from meijin.learning.zero.config import SelfPlayConfig, ZeroConfig  # noqa: E402
-from meijin.learning.zero.learner import Diverged  # noqa: E402
+from meijin.learning.zero.learner import Diverged, Learner  # noqa: E402
 from meijin.learning.zero.nets import Net  # noqa: E402
 from meijin.learning.zero.positions import Positions, Symmetries, Unpacker, imitated  # noqa: E402
 from meijin.learning.zero.presets import PRESETS, preset  # noqa: E402
 from meijin.learning.zero.replay import deduplicate  # noqa: E402
+from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
 from meijin.training import curves, net_matches, sources, zero_run  # noqa: E402
 from meijin.training.events import Finished  # noqa: E402
@@ -152,6 +153,19 @@ def test_a_run_resumes_with_other_settings(tmp_path: Path) -> None:
         ZeroRun(tmp_path / "r", config(**{"replay.policy_width": 4}), resume=True)
 
 
+def test_muon_goes_on_with_its_moments(tmp_path: Path) -> None:
+    run = iterated(tmp_path / "r", 1, **{"training.optimizer": "muon"})
+    again = ZeroRun(tmp_path / "r", resume=True)
+    old, new = run.learner.state(), again.learner.state()
+    assert old.keys() == new.keys() and all(torch.equal(old[name], new[name]) for name in old)
+    kinds = {name.rpartition("/")[2] for name in old if name.startswith("muon/")}
+    assert kinds == {"step", "exp_avg", "exp_avg_sq", "momentum_buffer"}
+    again.iterate()
+    adamw = ZeroRun(tmp_path / "r", config(), resume=True)  # its moments are of other weights: it starts afresh
+    assert not adamw.learner.optimizer.state
+    adamw.iterate()
+
+
 def test_moments_of_the_optimiser_lie_as_their_weights_do(tmp_path: Path) -> None:
     """A file has them in plain order; the fused optimiser of a GPU takes only equal strides."""
     iterated(tmp_path / "r", 1)
@@ -162,8 +176,34 @@ def test_moments_of_the_optimiser_lie_as_their_weights_do(tmp_path: Path) -> Non
 
 
 @pytest.mark.gpu
-def test_a_run_resumes_on_a_gpu(tmp_path: Path) -> None:
-    first = ZeroRun(tmp_path / "r", config(), device="cuda")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_recorded_steps_learn_what_others_do(optimizer: str, compiled: bool) -> None:
+    own = config(**{"training.optimizer": optimizer, "training.batch": 32, "training.compiled": compiled})
+    game = make(GAME)
+    play = SelfPlay(Net(game, own.shape), 16, own.search, seed=1)
+    data = play.play(400).to("cuda")
+
+    def learned(recorded: bool) -> torch.Tensor:
+        torch.manual_seed(0)
+        learner = Learner(Net(game, own.shape), own.training, "cuda")
+        for step in range(8):
+            batch = data[32 * step : 32 * step + 32]
+            if recorded:
+                learner.step(batch, step / 8)
+            else:
+                learner.update(batch, learner.turns(32), learner.rate(step / 8), 1.0)
+        assert learner.steps == 8
+        return torch.cat([t.flatten().float() for t in learner.averaged.state_dict().values()])
+
+    once, again = learned(True), learned(False)
+    assert torch.allclose(once, again, atol=0.02) and float((once - again).abs().mean()) < 2e-3
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_run_resumes_on_a_gpu(tmp_path: Path, optimizer: str) -> None:
+    first = ZeroRun(tmp_path / "r", config(**{"training.optimizer": optimizer}), device="cuda")
     first.iterate()
     first.close()
     for device in ("cuda", "cpu"):
@@ -444,7 +484,7 @@ def test_settings_that_make_no_sense_are_named() -> None:
         ({"selfplay.games": 10**30}, "64 bits"),
         ({"training.rate": 10**400}, "64 bits"),
         ({"training.rate": float("inf")}, "finite"),
-        ({"training.optimizer": "adam"}, "choose from adamw, sgd; did you mean 'adamw'"),
+        ({"training.optimizer": "adam"}, "choose from adamw, muon, sgd; did you mean 'adamw'"),
         ({"training.drops": ["a"]}, r"training\.drops\[0\] = 'a': must be a number"),
         ({"evaluation.by": [1]}, r"evaluation\.by\[0\] = 1: must be a string"),
         ({"method": "classic"}, "this config is for 'classic', not for 'zero'"),

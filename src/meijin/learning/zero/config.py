@@ -56,7 +56,7 @@ class TrainingConfig:
 
     batch: Count = 512  # positions per step
     reuse: Size = 2.0  # how often a position is drawn, on average, for every new one
-    optimizer: Literal["adamw", "sgd"] = "adamw"  # or "sgd" with Nesterov momentum
+    optimizer: Literal["adamw", "muon", "sgd"] = "adamw"  # or "muon" for the blocks; or "sgd" with Nesterov momentum
     rate: Size = 1e-3  # highest learning rate
     schedule: Literal["cosine", "steps", "inverse", "constant"] = (
         "cosine"  # of the learning rate; or "steps", "inverse" or "constant"

@@ -7,6 +7,7 @@ most of the speed when they are shared.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -26,6 +27,7 @@ from meijin.learning.zero.nets import Net, Unit, relu
 INT8 = "int8"  # a dtype that only `fused` knows
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 FUSED = (torch.float16, torch.int8)  # what `fused` computes in
+WHOLE_DEVICE = threading.RLock()  # while a thread records work, no other may wait for all that the device does
 
 
 class Folded(nn.Module):
@@ -254,11 +256,17 @@ def recorded(work: Callable[[], None], stream: Any) -> Any:
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 work()
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            # "thread_local": other threads may train meanwhile.
-            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-                work()
+            return capture(work, stream)
     finally:
         torch.backends.cudnn.benchmark = before
+
+
+def capture(work: Callable[[], None], stream: Any) -> Any:
+    """A CUDA graph of work that has been done in this stream before."""
+    with torch.cuda.device(stream.device), WHOLE_DEVICE:
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        # "thread_local": other threads may use the GPU meanwhile.
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            work()
     return graph

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -19,9 +19,11 @@ from meijin.learning.zero.config import TrainingConfig
 from meijin.learning.zero.inference import cpu_dtype
 from meijin.learning.zero.nets import Net, Outputs
 from meijin.learning.zero.positions import UNKNOWN, Positions, Symmetries, Unpacker
+from meijin.learning.zero.recorded_step import RecordedStep
 from meijin.search.forest.scale import LEAST_SPREAD
 
-MOMENTS = {"adamw": {"step", "exp_avg", "exp_avg_sq"}, "sgd": {"momentum_buffer"}}  # what they keep of each weight
+ADAMW, MOMENTUM = {"step", "exp_avg", "exp_avg_sq"}, {"momentum_buffer"}
+MOMENTS = {"adamw": (ADAMW,), "sgd": (MOMENTUM,), "muon": (ADAMW, MOMENTUM)}  # what they keep of a weight
 GPU_SLICE = 16  # steps that are queued on a GPU before it is waited for
 
 
@@ -82,6 +84,11 @@ class Learner:
         self.mixed = config.mixed and (self.device.type == "cuda" or cpu_dtype() is torch.bfloat16)
         self.generator = torch.Generator(device=self.device).manual_seed(config.seed)
         self.replicas: Others | None = None
+        on_gpu = self.device.type == "cuda"
+        # Numbers of the next step: on a GPU tensors, since recorded work reads them from its memory.
+        self._rate: Any = torch.tensor(config.rate, device=self.device) if on_gpu else config.rate
+        self._share: Any = torch.tensor(1.0, device=self.device) if on_gpu else 1.0
+        self._recorded: dict[int, RecordedStep] = {}  # by variant
 
     def prepare(self) -> None:
         """Compile what a step computes, which takes a while, without learning anything; meanwhile games can begin."""
@@ -102,14 +109,22 @@ class Learner:
 
     @cached_property
     def optimizer(self) -> torch.optim.Optimizer:
-        config = self.config
+        config, on_gpu = self.config, self.device.type == "cuda"
+        inner = set(self.net.blocks.parameters()) if config.optimizer == "muon" else set()
         # Norms and biases are not decayed: that would only fight the scale of the data.
-        decayed = [p for p in self.net.parameters() if p.ndim > 1]
+        matrices = [p for p in self.net.parameters() if p.ndim > 1 and p in inner]
+        decayed = [p for p in self.net.parameters() if p.ndim > 1 and p not in inner]
         others = [p for p in self.net.parameters() if p.ndim <= 1]
-        groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups: list[dict[str, Any]] = [
+            {"params": decayed, "weight_decay": config.weight_decay, "matrix": False},
+            {"params": others, "weight_decay": 0.0, "matrix": False},
+        ]
         if config.optimizer == "sgd":
             return optimizers.SGD(groups, lr=config.rate, momentum=0.9, nesterov=True)
-        return optimizers.AdamW(groups, lr=config.rate, fused=self.device.type == "cuda")
+        if config.optimizer == "muon":
+            groups.append({"params": matrices, "weight_decay": config.weight_decay, "matrix": True})
+            return optimizers.Muon(groups, lr=self._rate, fused=on_gpu, capturable=on_gpu)
+        return optimizers.AdamW(groups, lr=self._rate, fused=on_gpu, capturable=on_gpu)
 
     def rate(self, progress: float) -> float:
         """The learning rate at that share of the run."""
@@ -184,14 +199,34 @@ class Learner:
         turns, rate, weight = self.turns(len(batch), variant), self.rate(progress), 1.0
         if self.replicas is not None:
             batch, turns, weight = self.replicas.deal(batch, turns, rate)
+        elif self.device.type == "cuda" and self.config.optimizer != "sgd" and len(batch) == self.config.batch:
+            self._begin(rate)
+            recorded = self._recorded.setdefault(variant, RecordedStep(self.device))
+            return recorded(lambda given, turned: self._learn(given, turned, 1.0, variant), batch, turns)
         return self.update(batch, turns, rate, weight, variant)
 
     def update(
         self, batch: Positions, turns: Tensor | None, rate: float, weight: float, variant: int = 0
     ) -> dict[str, Tensor]:
         """One step of the optimizer; `weight` is that of the batch among the shares of all devices, 1 on average."""
+        self._begin(rate)
+        return self._learn(batch, turns, weight, variant)
+
+    def _begin(self, rate: float) -> None:
+        """Count a step, and say how far it goes."""
+        self.steps += 1
+        # After few steps the mean would mostly be the first weights, so its memory grows with the steps.
+        share = 1.0 - min(self.config.ema, (1 + self.steps) / (10 + self.steps))
+        if self.device.type == "cuda":
+            self._rate.fill_(rate)
+            self._share.fill_(share)
+        else:
+            self._rate, self._share = rate, share
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self._rate if self.config.optimizer != "sgd" else rate
+
+    def _learn(self, batch: Positions, turns: Tensor | None, weight: float, variant: int) -> dict[str, Tensor]:
+        """What a step computes: on a GPU, nothing in here may wait for it."""
         self.net.train()
         parts = self.losses(batch, turns, variant)
         config = self.config
@@ -204,18 +239,16 @@ class Learner:
         if config.clip:
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), config.clip)
         self.optimizer.step()
-        self.steps += 1
         if config.ema:
             self._average()
         return {"loss": loss.detach(), **{name: part.detach() for name, part in parts.items()}}
 
     @torch.no_grad()
     def _average(self) -> None:
-        # After few steps the mean would mostly be the first weights, so its memory grows with the steps.
-        keep = min(self.config.ema, (1 + self.steps) / (10 + self.steps))
         mine = [t for t in self.averaged.state_dict().values() if t.is_floating_point()]
         theirs = [t for t in self.net.state_dict().values() if t.is_floating_point()]
-        torch._foreach_lerp_(mine, theirs, 1.0 - keep)
+        share = [self._share] * len(mine) if isinstance(self._share, Tensor) else self._share
+        torch._foreach_lerp_(mine, theirs, share)
 
     def fit(
         self,
@@ -319,8 +352,13 @@ class Learner:
         for i, parameter in enumerate(parameters):
             for name, value in self.optimizer.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
-                    found[f"optimizer/{i}/{name}"] = value
+                    found[f"{self._moments}/{i}/{name}"] = value
         return found
+
+    @property
+    def _moments(self) -> str:
+        """What they are called in a checkpoint: Muon has the weights in another order."""
+        return "muon" if self.config.optimizer == "muon" else "optimizer"
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Continue from `state`; the net itself has already been loaded from the checkpoint."""
@@ -332,9 +370,9 @@ class Learner:
         if own:
             self.net.load_state_dict(own)
         for i, parameter in enumerate(p for group in self.optimizer.param_groups for p in group["params"]):
-            prefix = f"optimizer/{i}/"
+            prefix = f"{self._moments}/{i}/"
             kept = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-            if set(kept) == MOMENTS[self.config.optimizer]:  # another optimizer starts afresh
+            if set(kept) in MOMENTS[self.config.optimizer]:  # another optimizer starts afresh
                 on_gpu = self.device.type == "cuda"  # the fused optimizer wants even its step count there
                 self.optimizer.state[parameter] = {
                     # and moments with the strides of their weights
