@@ -39,6 +39,7 @@ from meijin.training.window import Window
 
 RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
 RATED_GAMES, RATED_SIMULATIONS, RATED_PLIES = 128, 32, 4  # of the match that Elo is measured by
+FIRST_GAMES = 3.0  # seconds they may take before the learner compiles, which slows them down: with kept code they do not
 WARM_SHARE = 0.5  # of a run's time, at most, to play the games of a warm start
 
 
@@ -208,7 +209,8 @@ class ZeroRun(Run[ZeroConfig]):
         first = self.source is None
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
-        if first and not self.more_devices:
+        if first and config.training.compiled and not self.more_devices:
+            self.source.wait(FIRST_GAMES)
             self.learner.prepare()
         began = self.clock.elapsed
         new, row = self.source.collect(config.length.positions, self._played)

@@ -92,8 +92,6 @@ class Learner:
 
     def prepare(self) -> None:
         """Compile what a step computes, which takes a while, without learning anything; meanwhile games can begin."""
-        if not self.config.compiled:
-            return
         kept = {name: buffer.clone() for name, buffer in self.net.named_buffers()}
         self.net.train()
         for lesson in self.lessons:

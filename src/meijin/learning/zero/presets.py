@@ -65,11 +65,15 @@ def strong(game: Game) -> ZeroConfig:
     """One GPU, from minutes to hours: thousands of games at once and a net of a few million weights at most."""
     # Fewer games where one takes more memory.
     games = 8192 if (game.branching or 1) * min(game.longest, LONGEST) <= 20_000 else 2048
-    return ZeroConfig(game=str(game), net={"size": "small"}, search=search(game, 64)).changed(
+    # Nets that hold draws for somewhat bad win more; where there are none, it makes no difference.
+    net = {"size": "small", **({"draw": -0.3} if game.seats == 2 and game.bounded else {})}
+    return ZeroConfig(game=str(game), net=net, search=search(game, 64)).changed(
         {
             "selfplay": {"games": games},
             "replay": {"window": 4_000_000, "start": 100_000},
-            "training": {"batch": 4096, "rate": 2e-3, "compiled": True, "reuse": 3.0, "validation": 4096},
+            "training": {
+                "batch": 4096, "optimizer": "muon", "rate": 1e-2, "compiled": True, "reuse": 4.0, "validation": 4096,
+            },
             "length": {"iterations": 400, "positions": 16 * games, "evaluate": 20, "keep": 20},
         }
     )
@@ -98,7 +102,7 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
         "search": {**LONG_2048, "simulations": 24},
         "selfplay": {"games": 2048},
         "replay": {"window": 2_000_000, "growth": 0.6},
-        "training": {"value_mix": 0.0, "batch": 2048, "reuse": 4.0, "ema": 0.998},
+        "training": {"value_mix": 0.0, "batch": 2048, "optimizer": "adamw", "rate": 2e-3, "ema": 0.998},
         "length": {"positions": 100_000},
     },
     ("quick", "tic_tac_toe"): {
