@@ -28,7 +28,7 @@ from meijin.training.events import Progress
 TUPLES: dict[str, Any] = {"tuples.count": 3, "tuples.length": 3, "tuples.symmetries": 1}
 RULES: dict[str, dict[str, Any]] = {
     "tic_tac_toe": {"trace": 0.5, "coherence": NONE, "random_plies": 2},
-    "2048(size=2)": {"gamma": 0.99},
+    "2048(size=2)": {"gamma": 0.99, "restarts": 0.9, "every": 3},
     "2048(size=3)": {"cap": 3, "trace": 0.5, "replaces": 1},
     "nim(heaps=(2, 3), players=3)": {"first_moves": 1, "learn_random": 1},
 }
@@ -37,8 +37,8 @@ RULES: dict[str, dict[str, Any]] = {
 def rule(net: Network, **changes: Any) -> Rule:
     return Rule(
         kind=TD, learns=1, squashes=int(net.squashes), coherence=ID, alpha=1.0 / net.scale, beta=2.7, trace=0.0,
-        replaces=0, gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0, replay=0,
-        cap=net.game.longest,
+        replaces=0, gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0, restarts=0.0,
+        every=1, replay=0, cap=net.game.longest,
     )._replace(**changes)  # fmt: skip
 
 

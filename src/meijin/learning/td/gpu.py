@@ -12,8 +12,9 @@ from meijin.core.errors import BadParameter
 from meijin.core.rng import streams
 from meijin.learning.td.gpu_kernel import (
     BEGUN,
+    FACTS,
+    FADED,
     FRESH,
-    KEPT,
     LANES,
     LAST,
     LEFT,
@@ -25,7 +26,7 @@ from meijin.learning.td.gpu_kernel import (
     replacing_learner,
 )
 from meijin.learning.td.network import Network
-from meijin.learning.td.room import Rule
+from meijin.learning.td.room import KEPT, Rule
 from meijin.learning.td.tuples import Layout
 
 GROWTH = 100_000  # moves made after which one more game begins: many at once learn well only what they roughly know
@@ -88,7 +89,7 @@ class GpuNetwork:
         self._since += moves
         if self._since == self._memory:
             cuda.blocks(self.network.game, fading, 4096, 256, self._table)
-            self._counted, self._since = (self._counted + self._since) * KEPT, 0
+            self._counted, self._since = (self._counted + self._since) * FADED, 0
         return found
 
     def measure(self, rule: Rule, games: int, seed: int) -> NDArray[np.float64]:
@@ -104,7 +105,7 @@ class GpuNetwork:
 
     def _start(self, count: int, reach: int, seed: int, left: int = -1) -> Games:
         game, features = self.network.game, self.network.features
-        facts = np.zeros((count, 4), np.int64)
+        facts = np.zeros((count, FACTS), np.int64)
         facts[:, LAST], facts[:, BEGUN], facts[:, LEFT] = FRESH, np.arange(count), left
         return Games(
             states=cuda.as_device(game.states(count)),
@@ -114,6 +115,7 @@ class GpuNetwork:
             spoilt=cuda.zeros((count, game.seats), np.int64),
             earlier=cuda.zeros((count, game.seats), np.float64),
             facts=cuda.as_device(facts),
+            kept=cuda.as_device(game.states(count * KEPT)),
             rng=cuda.as_device(streams(seed, count)),
             totals=cuda.zeros((count, game.seats + 4), np.float64),
         )
