@@ -95,8 +95,6 @@ class TdConfig(RunConfig):
             return f"features.by='{self.features.by}': a GPU learns tuples only; use the CPU"
         if self.replay:
             return f"replay={self.replay}: a GPU has no replay memory; set it to 0, or use the CPU"
-        if self.tuples.copy:
-            return "tuples.copy=true: a GPU does not copy stages; set it to false, or use the CPU"
         return None
 
     def unfit(self, game: Game) -> str | None:

@@ -23,6 +23,7 @@ from meijin.learning.td.gpu_kernel import (
     Lookup,
     fading,
     learner,
+    promoting,
     replacing_learner,
 )
 from meijin.learning.td.network import Network
@@ -78,6 +79,7 @@ class GpuNetwork:
     def fetch(self) -> None:
         """Have the network know what was learned."""
         self.make_current()
+        self._promote()
         self.network.table[:] = self._table.copy_to_host()[:, : self.network.table.shape[1]]
 
     def play(self, rule: Rule, moves: int) -> NDArray[np.float64]:
@@ -90,7 +92,15 @@ class GpuNetwork:
         if self._since == self._memory:
             cuda.blocks(self.network.game, fading, 4096, 256, self._table)
             self._counted, self._since = (self._counted + self._since) * FADED, 0
+            self._promote()
         return found
+
+    def _promote(self) -> None:
+        """Do what `Network.promote` does: so often that a stage which begins hardly finds weights from before."""
+        size = self.network.layout.stage_size
+        if self.network.config.copy:
+            for begin in range(size, len(self.network.table), size):
+                cuda.blocks(self.network.game, promoting, min(4096, -(-size // 256)), 256, self._table, begin, size)
 
     def measure(self, rule: Rule, games: int, seed: int) -> NDArray[np.float64]:
         """Play so many games without learning."""

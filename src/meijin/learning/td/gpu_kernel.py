@@ -409,3 +409,16 @@ def fading(game: Game) -> Function:
             table[i, VISITS] *= np.float32(FADED)
 
     return kernel
+
+
+def promoting(game: Game) -> Function:
+    """Have weights of a stage that have learned nothing yet be those of the stage before."""
+    global cuda  # noqa: PLW0603
+    cuda = device.module()
+
+    def kernel(table: Any, begin: int, size: int) -> None:
+        for i in range(begin + cuda.grid(1), begin + size, cuda.gridsize(1)):
+            if table[i, ABSOLUTE] == 0.0:
+                table[i, WEIGHT] = table[i - size, WEIGHT]
+
+    return kernel
