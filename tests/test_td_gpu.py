@@ -28,7 +28,7 @@ from meijin.training.events import Progress
 TUPLES: dict[str, Any] = {"tuples.count": 3, "tuples.length": 3, "tuples.symmetries": 1}
 RULES: dict[str, dict[str, Any]] = {
     "tic_tac_toe": {"trace": 0.5, "coherence": NONE, "random_plies": 2},
-    "2048(size=2)": {"gamma": 0.99},
+    "2048(size=2)": {"gamma": 0.99, "restarts": 0.9, "every": 3},
     "2048(size=3)": {"cap": 3, "trace": 0.5, "replaces": 1},
     "nim(heaps=(2, 3), players=3)": {"first_moves": 1, "learn_random": 1},
 }
@@ -37,8 +37,8 @@ RULES: dict[str, dict[str, Any]] = {
 def rule(net: Network, **changes: Any) -> Rule:
     return Rule(
         kind=TD, learns=1, squashes=int(net.squashes), coherence=ID, alpha=1.0 / net.scale, beta=2.7, trace=0.0,
-        replaces=0, gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0, replay=0,
-        cap=net.game.longest,
+        replaces=0, gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0, restarts=0.0,
+        every=1, replay=0, cap=net.game.longest,
     )._replace(**changes)  # fmt: skip
 
 
@@ -75,6 +75,24 @@ def learns_and_resumes(folder: Path, device: str = "cuda", **changes: Any) -> No
     again.go()
     assert again.iteration == 2 and (again.network.weights != before).any()
     assert 1 <= run.games < again.games
+
+
+def promotes() -> None:
+    """Weights of later stages that have learned nothing are those of the stage before."""
+    game = make("2048(size=2)")
+    config = TdConfig(game.name).changed({**TUPLES, "tuples.stages": [2, 3], "tuples.copy": True})
+    net = Network.fresh(game, config)
+    net.weights[: net.layout.stage_size] = np.random.default_rng(1).normal(0, 1, net.layout.stage_size)
+    gpu = GpuNetwork(net, 1, config.reach, seed=5)
+    gpu.fetch()
+    first, second, third = net.table.reshape(3, -1, 3)
+    assert (second[:, 0] == first[:, 0]).all() and (third[:, 0] == first[:, 0]).all()
+    gpu.play(rule(net, epsilon=0.0), 40)
+    gpu.fetch()
+    for before, stage in ((first, second), (second, third)):
+        unseen = stage[:, 2] == 0
+        assert unseen.any() and not unseen.all()
+        assert (stage[unseen, 0] == before[unseen, 0]).all() and (stage[~unseen, 0] != before[~unseen, 0]).any()
 
 
 def begins_again(folder: Path, device: str = "cuda") -> None:
@@ -120,9 +138,10 @@ def test_the_simulator_learns_as_a_cpu_does(tmp_path: Path) -> None:
         "import sys, warnings; from pathlib import Path; warnings.simplefilter('ignore')\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from meijin.training import td_run\n"
-        "from test_td_gpu import RULES, begins_again, learned_alike, learns_and_resumes, share_once\n"
+        "from test_td_gpu import RULES, begins_again, learned_alike, learns_and_resumes, promotes, share_once\n"
         "share_once(); td_run.MOVES = 4\n"
         "for name in RULES: learned_alike(name, games=2)\n"
+        "promotes()\n"
         f"learns_and_resumes(Path({str(tmp_path / 'run')!r}))\n"
         f"begins_again(Path({str(tmp_path / 'stopped')!r}))\n"
     )
@@ -155,7 +174,6 @@ def test_a_gpu_reads_positions_as_a_cpu_does(name: str) -> None:
     ("changes", "message"),
     [
         ({"replay": 3}, "device 'cuda': replay=3: a GPU has no replay memory; set it to 0, or use the CPU"),
-        ({"tuples.stages": [2], "tuples.copy": True}, "tuples.copy=true: a GPU does not copy stages"),
         ({"learn": "q"}, "learn=q: a GPU learns td only; use the CPU"),
     ],
 )
@@ -238,6 +256,11 @@ def test_devices_that_there_are_not(name: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", RULES)
 def test_a_device_learns_as_a_cpu_does(name: str) -> None:
     learned_alike(name, games=200)
+
+
+@pytest.mark.gpu
+def test_a_device_promotes_weights() -> None:
+    promotes()
 
 
 @pytest.mark.gpu

@@ -20,7 +20,9 @@ from meijin.core.state import State
 from meijin.learning.td import feature_kernels, sizes
 from meijin.learning.td.feature_network import FeatureNetwork
 from meijin.learning.td.features import feature_sets
+from meijin.learning.td.room import KEPT
 from meijin.learning.td.summary import summary
+from meijin.training.folder import read_metrics
 from meijin.training.td_run import TdRun
 
 NIM = "nim(heaps=(3, 3))"
@@ -164,10 +166,12 @@ def test_bad_features_are_refused_before_training(tmp_path: Path, factory: Any, 
         (TWO | {"tuples.count": 3}, "tuples.count=3: features take the place of tuples; remove it, or features.by="),
         (TWO | {"tuples.cells": ["a1"]}, "tuples.cells=['a1']: features take the place"),
         (TWO | {"trace": 0.5, "horizon": 3}, "horizon=3: with features, errors reach back to the beginning"),
+        (TWO | {"restarts": 0.5}, "restarts=0.5: with features, games begin at the start only; remove it"),
         (TWO | {"features.hidden": 10**10}, "100,000,000,002 weights need 6,705.5 GiB of "),
         (TWO | {"replay": 1, "memory": 10**11}, "memory=100,000,000,000 remembered moves need "),
         ({"tuples.copy": True}, "there is one stage only"),
         ({"tuples.copy": True, "tuples.stages": [2], "coherence": "none"}, "use coherence=id"),
+        ({"restarts": 1}, "restarts=1: no game would begin at the start; choose less"),
         ({"memory": 0}, "memory = 0: must be at least 1"),
     ],
 )
@@ -197,3 +201,21 @@ def test_a_stage_begins_with_the_weights_of_the_one_before(tmp_path: Path) -> No
     copied.promote()  # type: ignore[union-attr]
     np.testing.assert_array_equal(second[unseen, 0], first[unseen, 0])
     np.testing.assert_array_equal(second[~unseen], learned)
+
+
+def test_games_restart_where_earlier_ones_were(tmp_path: Path) -> None:
+    made = trained(tmp_path / "run", "2048(size=2)", games=300, epsilon=0.0, restarts=0.8, restart_every=5)
+    alone = trained(tmp_path / "alone", "2048(size=2)", games=300, epsilon=0.0)
+    row, plain = (read_metrics(each.folder.metrics)[-1] for each in (made, alone))
+    # Games on the way are neither counted nor scored, but there is more to learn from.
+    assert row["games"] == plain["games"] == "300"
+    assert int(row["moves"]) > 1.5 * int(plain["moves"])
+    assert float(row["score_seat0"]) == pytest.approx(float(plain["score_seat0"]), rel=0.2)
+    room: Any = made.network.room(made.config.reach, seed=1)
+    made.network.play(room, made._rule(0.0), 50)
+    assert 1 <= room.filled[3] <= KEPT
+    for k in range(room.filled[3]):
+        record = room.kept[k]
+        assert record["ply"] == 2 + 2 * 5 * (k + 1)  # two tiles, and one after each move
+        state = State(made.game, record)
+        assert not state.is_over and not state.is_chance

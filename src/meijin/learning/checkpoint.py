@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from meijin.core.atomic import write_file
@@ -155,5 +156,5 @@ def _digest(tensors: Mapping[str, NDArray[Any]]) -> str:
     total = hashlib.sha256()
     for name in sorted(tensors):
         total.update(name.encode())
-        total.update(tensors[name].tobytes())
+        total.update(np.ascontiguousarray(tensors[name]).reshape(-1).view(np.uint8).data)  # no copy of gigabytes
     return total.hexdigest()

@@ -164,6 +164,8 @@ class TdRun(Run[TdConfig]):
             learn_random=int(config.learn_random),
             random_plies=config.random_plies if learns else 0,
             first_moves=int(config.first_moves and learns),
+            restarts=float(config.restarts) if learns else 0.0,
+            every=config.restart_every,
             replay=config.replay if learns else 0,
             cap=config.cap or self.game.longest,
         )

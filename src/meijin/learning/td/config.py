@@ -76,6 +76,8 @@ class TdConfig(RunConfig):
     learn_random: bool = False  # whether learn=td learns across random moves
     random_plies: Natural = 0  # games begin with up to so many random plies
     first_moves: bool = False  # games begin with every possible first move in turn
+    restarts: Share = 0.0  # share of games that begin where an earlier one passed
+    restart_every: Count = 1000  # moves between the positions that are kept for that
     replay: Natural = 0  # remembered moves that are learned again after each move; 0: none
     memory: Count = 10_000  # moves that are remembered for that, within an iteration
     cap: Natural = 0  # moves after which a game is broken off; 0: none
@@ -93,8 +95,6 @@ class TdConfig(RunConfig):
             return f"features.by='{self.features.by}': a GPU learns tuples only; use the CPU"
         if self.replay:
             return f"replay={self.replay}: a GPU has no replay memory; set it to 0, or use the CPU"
-        if self.tuples.copy:
-            return "tuples.copy=true: a GPU does not copy stages; set it to false, or use the CPU"
         return None
 
     def unfit(self, game: Game) -> str | None:
@@ -110,6 +110,8 @@ class TdConfig(RunConfig):
             return "tuples.copy=true: without coherence no weight knows whether it has learned; use coherence=id"
         if self.features.by and (why := self._unfit_for_features()):
             return why
+        if self.restarts == 1.0:
+            return "restarts=1: no game would begin at the start; choose less"
         if self.features.hidden and not self.features.by:
             return f"features.hidden={self.features.hidden}: tuples have no hidden units; set features.by, or remove it"
         if self.features.hidden and self.trace_kind == "replacing":
@@ -141,6 +143,8 @@ class TdConfig(RunConfig):
                     f"tuples.{each.name}={_shown(value)}: features take the place of tuples; "
                     f"remove it, or features.by='{self.features.by}'"
                 )
+        if self.restarts:
+            return f"restarts={self.restarts:g}: with features, games begin at the start only; remove it"
         if self.horizon != TdConfig.horizon:
             return f"horizon={self.horizon}: with features, errors reach back to the beginning of a game; remove it"
         return None

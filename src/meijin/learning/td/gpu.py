@@ -12,8 +12,9 @@ from meijin.core.errors import BadParameter
 from meijin.core.rng import streams
 from meijin.learning.td.gpu_kernel import (
     BEGUN,
+    FACTS,
+    FADED,
     FRESH,
-    KEPT,
     LANES,
     LAST,
     LEFT,
@@ -22,10 +23,11 @@ from meijin.learning.td.gpu_kernel import (
     Lookup,
     fading,
     learner,
+    promoting,
     replacing_learner,
 )
 from meijin.learning.td.network import Network
-from meijin.learning.td.room import Rule
+from meijin.learning.td.room import KEPT, Rule
 from meijin.learning.td.tuples import Layout
 
 GROWTH = 100_000  # moves made after which one more game begins: many at once learn well only what they roughly know
@@ -77,6 +79,7 @@ class GpuNetwork:
     def fetch(self) -> None:
         """Have the network know what was learned."""
         self.make_current()
+        self._promote()
         self.network.table[:] = self._table.copy_to_host()[:, : self.network.table.shape[1]]
 
     def play(self, rule: Rule, moves: int) -> NDArray[np.float64]:
@@ -88,8 +91,16 @@ class GpuNetwork:
         self._since += moves
         if self._since == self._memory:
             cuda.blocks(self.network.game, fading, 4096, 256, self._table)
-            self._counted, self._since = (self._counted + self._since) * KEPT, 0
+            self._counted, self._since = (self._counted + self._since) * FADED, 0
+            self._promote()
         return found
+
+    def _promote(self) -> None:
+        """Do what `Network.promote` does: so often that a stage which begins hardly finds weights from before."""
+        size = self.network.layout.stage_size
+        if self.network.config.copy:
+            for begin in range(size, len(self.network.table), size):
+                cuda.blocks(self.network.game, promoting, min(4096, -(-size // 256)), 256, self._table, begin, size)
 
     def measure(self, rule: Rule, games: int, seed: int) -> NDArray[np.float64]:
         """Play so many games without learning."""
@@ -104,7 +115,7 @@ class GpuNetwork:
 
     def _start(self, count: int, reach: int, seed: int, left: int = -1) -> Games:
         game, features = self.network.game, self.network.features
-        facts = np.zeros((count, 4), np.int64)
+        facts = np.zeros((count, FACTS), np.int64)
         facts[:, LAST], facts[:, BEGUN], facts[:, LEFT] = FRESH, np.arange(count), left
         return Games(
             states=cuda.as_device(game.states(count)),
@@ -114,6 +125,7 @@ class GpuNetwork:
             spoilt=cuda.zeros((count, game.seats), np.int64),
             earlier=cuda.zeros((count, game.seats), np.float64),
             facts=cuda.as_device(facts),
+            kept=cuda.as_device(game.states(count * KEPT)),
             rng=cuda.as_device(streams(seed, count)),
             totals=cuda.zeros((count, game.seats + 4), np.float64),
         )

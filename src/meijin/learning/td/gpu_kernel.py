@@ -20,15 +20,15 @@ from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import EXP, NONE, scale
+from meijin.learning.td.room import EXP, KEPT, NONE, scale
 from meijin.learning.td.weigh import make_look, make_place, replace, squash
 
 LANES = 32  # threads of a warp
 REGISTERS = 128  # of each: so that 16 warps share a multiprocessor
 SHARED = 48_000  # bytes of shared memory for each game, just below the most that a block may declare
 WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
-LAST, PLIES, BEGUN, LEFT = range(4)  # of `Games.facts`
-KEPT = 0.25  # the share of the visits that still count after they have faded
+LAST, PLIES, BEGUN, LEFT, KNOWN, AGAIN, FACTS = range(7)  # of `Games.facts`, and how many there are
+FADED = 0.25  # the share of the visits that still count after they have faded
 GONE = np.uint32(2**32 - 1)  # in `Games.past`, instead of a weight whose trace was replaced
 FRESH = -2  # as the last seat that moved: the game has not begun
 
@@ -44,7 +44,10 @@ class Games(NamedTuple):
     length: Any  # int64 [game, seat]
     spoilt: Any  # int64 [game, seat]
     earlier: Any  # float64 [game, seat]
-    facts: Any  # int64 [game, 4]: the last seat that moved, moves made, first moves, games left to play (-1: no end)
+    # int64 [game, 6]: the last seat that moved, moves made, first moves, games left to play (-1: no end), positions
+    # kept, 1 if it began at one of them
+    facts: Any
+    kept: Any  # records [game * KEPT]: as in a `Room`
     rng: Any  # uint64 [game, 1]
     totals: Any  # float64 [game, seat + 4]: scores, squared errors, errors, games that ended, moves
 
@@ -230,6 +233,7 @@ def _learner(game: Game, replaces: bool) -> Function:
             games.facts[g, BEGUN],
             games.facts[g, LEFT],
         )
+        known, again = games.facts[g, KNOWN], games.facts[g, AGAIN]
         squares, errors, done, made = 0.0, 0.0, 0, 0
         for j in range(lane, width, LANES):
             at[j] = 0
@@ -240,13 +244,18 @@ def _learner(game: Game, replaces: bool) -> Function:
         while made < moves_each and (last != FRESH or left != 0):
             if last == FRESH:
                 begin(s)
+                again, plies = 0, 0
+                if rule.restarts > 0.0 and known > 0 and uniform(rng) < rule.restarts:
+                    row = below(rng, known)
+                    copy(own, games.kept[g * KEPT + row : g * KEPT + row + 1])
+                    again, plies = 1, (row + 1) * rule.every
                 t = turn(s)
-                if rule.random_plies > 0:
+                if rule.random_plies > 0 and not again:
                     for _ in range(below(rng, rule.random_plies + 1)):
                         if t != OVER:
                             play(s, pick(s, t, rng, moves, probs))
                             t = turn(s)
-                if rule.first_moves:
+                if rule.first_moves and not again:
                     while t == CHANCE:
                         play(s, pick(s, t, rng, moves, probs))
                         t = turn(s)
@@ -256,7 +265,7 @@ def _learner(game: Game, replaces: bool) -> Function:
                         begun += 1
                 for k in range(seats):
                     length[k], spoilt[k], earlier[k] = 0, 0, 0.0
-                last, plies = -1, 0
+                last = -1
             t = turn(s)
             while t == CHANCE and plies < rule.cap:  # chance has no part in a game that is broken off
                 play(s, pick(s, t, rng, moves, probs))
@@ -265,7 +274,7 @@ def _learner(game: Game, replaces: bool) -> Function:
                 if t == OVER:
                     score(s, scores)
                     for k in range(seats):
-                        sums[k] += scores[k]
+                        sums[k] += 0.0 if again else scores[k]
                         fits = rule.learn_random or spoilt[k] == 0
                         if rule.learns and length[k] > 0 and fits and (rule.final or k == last):
                             gained = (scores[k] - middle) / half - earlier[k]
@@ -275,10 +284,15 @@ def _learner(game: Game, replaces: bool) -> Function:
                             )
                             squares += error * error
                             errors += 1.0
-                done += 1
+                done += 0 if again else 1
                 left -= 1 if left > 0 else 0
                 last = FRESH
                 continue
+            if rule.restarts > 0.0 and plies > 0 and plies % rule.every == 0 and plies <= KEPT * rule.every:
+                known = max(known, plies // rule.every)
+                if lane == 0:
+                    row = g * KEPT + plies // rule.every - 1
+                    copy(games.kept[row : row + 1], own)
             n = legal(s, moves)
             first, end = 0, n
             random = rule.learns != 0 and rule.epsilon > 0.0 and uniform(rng) < rule.epsilon
@@ -377,6 +391,7 @@ def _learner(game: Game, replaces: bool) -> Function:
                 begun,
                 left,
             )
+            games.facts[g, KNOWN], games.facts[g, AGAIN] = known, again
             games.totals[g, seats] += squares
             games.totals[g, seats + 1] += errors
             games.totals[g, seats + 2] += done
@@ -391,6 +406,19 @@ def fading(game: Game) -> Function:
 
     def kernel(table: Any) -> None:
         for i in range(cuda.grid(1), table.shape[0], cuda.gridsize(1)):
-            table[i, VISITS] *= np.float32(KEPT)
+            table[i, VISITS] *= np.float32(FADED)
+
+    return kernel
+
+
+def promoting(game: Game) -> Function:
+    """Have weights of a stage that have learned nothing yet be those of the stage before."""
+    global cuda  # noqa: PLW0603
+    cuda = device.module()
+
+    def kernel(table: Any, begin: int, size: int) -> None:
+        for i in range(begin + cuda.grid(1), begin + size, cuda.gridsize(1)):
+            if table[i, ABSOLUTE] == 0.0:
+                table[i, WEIGHT] = table[i - size, WEIGHT]
 
     return kernel

@@ -13,9 +13,9 @@ import numpy as np
 
 from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
-from meijin.core.kernels import picker
+from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import ENDS, EXP, GONE, NONE, TD, Q, scale
+from meijin.learning.td.room import ENDS, EXP, GONE, KEPT, NONE, TD, Q, scale
 from meijin.learning.td.weigh import (
     choose,
     differ,
@@ -119,7 +119,10 @@ def _rehearse(
 
 
 def episodes(game: Game) -> Function:
-    """Plays games from the start and learns from them; returns the moves made. Final scores are added up."""
+    """Plays games from the start, and others on the way, and learns from them; returns the moves made.
+
+    Final scores are added up, of games from the start only; so are games counted.
+    """
     return _episodes(game, False)
 
 
@@ -142,24 +145,34 @@ def _episodes(game: Game, replaces: bool) -> Function:
         made = 0
         reach = room.past.shape[1]
         s, rng, moves = room.states[0], room.rng, room.moves
-        for _ in range(games):
+        done = 0
+        while done < games:
             begin(s)
+            again, length = False, 0
+            if rule.restarts > 0.0 and room.filled[3] > 0 and uniform(rng) < rule.restarts:
+                kept = below(rng, room.filled[3])
+                copy(room.states[0:1], room.kept[kept : kept + 1])
+                again, length = True, (kept + 1) * rule.every
             for k in range(seats):
                 room.length[k] = 0
                 room.spoilt[k] = 0
                 room.earlier[k] = 0.0
             t = turn(s)
-            if rule.random_plies > 0:
+            if rule.random_plies > 0 and not again:
                 for _ in range(below(rng, rule.random_plies + 1)):
                     if t != OVER:
                         play(s, pick(s, t, rng, moves, room.probs))
                         t = turn(s)
-            last, length, view, first_moves = -1, 0, -1, rule.first_moves
+            last, view, first_moves = -1, -1, 0 if again else rule.first_moves
             while t != OVER and length < rule.cap:
                 if t == CHANCE:
                     play(s, pick(s, t, rng, moves, room.probs))
                     t = turn(s)
                     continue
+                if rule.restarts > 0.0 and length > 0 and length % rule.every == 0 and length <= KEPT * rule.every:
+                    kept = length // rule.every
+                    copy(room.kept[kept - 1 : kept], room.states[0:1])
+                    room.filled[3] = max(room.filled[3], kept)
                 n = legal(s, moves)
                 if first_moves:
                     first_moves = 0
@@ -238,13 +251,15 @@ def _episodes(game: Game, replaces: bool) -> Function:
             if t == OVER:
                 score(s, room.scores)
                 for k in range(seats):
-                    room.totals[k] += room.scores[k]
+                    if not again:
+                        room.totals[k] += room.scores[k]
                     fits = rule.kind != TD or rule.learn_random or room.spoilt[k] == 0
                     if rule.learns and room.length[k] > 0 and fits and (rule.final or k == last):
                         gained = (room.scores[k] - middle) / half - room.earlier[k]
                         adapt(table, room, rule, k, gained)
                         if rule.replay > 0:
                             remember(table, room, rule, k, gained, 0.0)
+            done += 0 if again else 1
         return made
 
     return kernel

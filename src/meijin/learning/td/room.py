@@ -11,6 +11,7 @@ from meijin.core.game import Game
 
 TD, SARSA, Q = range(3)
 NONE, ID, EXP = range(3)  # kinds of temporal coherence
+KEPT = 20  # positions that later games can begin at
 GONE = np.uint64(2**64 - 1)  # in `past`, instead of a weight whose trace was replaced
 
 
@@ -31,6 +32,8 @@ class Rule(NamedTuple):
     learn_random: int  # 1: TD learns across random moves
     random_plies: int
     first_moves: int  # 1: games begin with every first move in turn
+    restarts: float  # share of games that begin at a kept position
+    every: int  # moves between those
     replay: int  # remembered moves that are learned again after each move
     cap: int  # moves of a game
 
@@ -66,7 +69,8 @@ class Room(NamedTuple):
     earlier: Any  # float64 [seat]: its score in the latest of them
     memory: Any  # uint64 [size, 2, feature]: the weights of positions and of those that followed
     facts: Any  # float64 [size, 2]: what was scored on the way, and 1 if the game went on
-    filled: Any  # int64 [3]: how many of these there are, the place of the next, games begun
+    filled: Any  # int64 [4]: how many of these there are, the place of the next, games begun, positions kept
+    kept: Any  # records [KEPT]: where the latest game to get there was after `Rule.every` moves, twice as many, ...
     rng: Any  # uint64 [1]
     totals: Any  # float64 [seat + 2]: sums of final scores, of squared errors, and the number of errors
 
@@ -105,7 +109,8 @@ def make_room(
         earlier=zeros(seats),
         memory=zeros((max(1, memory), 2, features), np.uint64),
         facts=zeros((max(1, memory), 2)),
-        filled=zeros(3, np.int64),
+        filled=zeros(4, np.int64),
+        kept=game.states(KEPT),
         rng=rng,
         totals=zeros(seats + 2),
     )
