@@ -39,7 +39,7 @@ from meijin.training.window import Window
 
 RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
 RATED_GAMES, RATED_SIMULATIONS, RATED_PLIES = 128, 32, 4  # of the match that Elo is measured by
-FIRST_GAMES = 3.0  # seconds they may take before the learner compiles, which slows them down: with kept code they do not
+FIRST_GAMES = 3.0  # seconds that they may take before the learner compiles, which slows down what Python does
 WARM_SHARE = 0.5  # of a run's time, at most, to play the games of a warm start
 
 

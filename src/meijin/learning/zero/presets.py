@@ -72,7 +72,12 @@ def strong(game: Game) -> ZeroConfig:
             "selfplay": {"games": games},
             "replay": {"window": 4_000_000, "start": 100_000},
             "training": {
-                "batch": 4096, "optimizer": "muon", "rate": 1e-2, "compiled": True, "reuse": 4.0, "validation": 4096,
+                "batch": 4096,
+                "optimizer": "muon",
+                "rate": 1e-2,
+                "compiled": True,
+                "reuse": 4.0,
+                "validation": 4096,
             },
             "length": {"iterations": 400, "positions": 16 * games, "evaluate": 20, "keep": 20},
         }
