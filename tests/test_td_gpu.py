@@ -97,7 +97,7 @@ def promotes() -> None:
 
 def begins_again(folder: Path, device: str = "cuda") -> None:
     """A run that is stopped in its first iteration has learned nothing, and saves that."""
-    settings = {"at_once": 2, "games": 1000, "tuples.initial": 10, "length.evaluate": 0}
+    settings = {"at_once": 2, "games": 1_000_000, "tuples.initial": 10, "length.evaluate": 0}
     run = training.td("2048(size=2)", out=folder, changes=settings, iterations=1, device=device)
     before = run.network.table.copy()
     run.go(lambda event: run.stop() if isinstance(event, Progress) and event.metrics["games"] else None)

@@ -33,7 +33,7 @@ from meijin.learning.zero.replay import deduplicate  # noqa: E402
 from meijin.learning.zero.selfplay import SelfPlay  # noqa: E402
 from meijin.search.forest import Settings, layout  # noqa: E402
 from meijin.training import curves, net_matches, sources, zero_run  # noqa: E402
-from meijin.training.events import Finished  # noqa: E402
+from meijin.training.events import Finished, Progress  # noqa: E402
 from meijin.training.zero_run import ZeroRun  # noqa: E402
 
 GAME = "tic_tac_toe"
@@ -86,6 +86,18 @@ def test_a_resumed_run_is_where_it_was(tmp_path: Path) -> None:
     assert [int(row["iteration"]) for row in rows(tmp_path / "r")] == [1, 2, 3, 4]
     kept = sorted(path.stem for path in (tmp_path / "r" / "checkpoints").iterdir())
     assert kept == ["000002", "000004", "latest"]
+
+
+def test_the_first_games_do_not_wait_for_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(zero_run, "FIRST_GAMES", 120.0)
+    monkeypatch.setattr(torch, "compile", lambda run, **options: run)
+    monkeypatch.setattr(Learner, "prepare", lambda self: seen.append("compiler"))
+    run = ZeroRun(tmp_path / "r", config(**{"training.compiled": True}), handlers=[seen.append])
+    run.iterate()
+    run.close()
+    first = seen[: seen.index("compiler")]
+    assert isinstance(first[-1], Progress) and first[-1].phase == "self-play" and first[-1].done > 0
 
 
 def test_killed_at_any_time_it_loses_one_iteration_at_most(tmp_path: Path) -> None:

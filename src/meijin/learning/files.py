@@ -136,9 +136,24 @@ def champion(game: Game) -> Path | None:
     for path, said in named if game.beginnings else ():
         if make(said["game"]).alike(game):
             return path
-    pooled = [path for path, said in named if dict(said.get("net", {})).get("pooling")]
+    pooled = [
+        path for path, said in named if dict(said.get("net", {})).get("pooling") and _same_rules(game, said["game"])
+    ]
     if not pooled:
         return None
     from meijin.learning.nets.weights import load
 
     return next((path for path in pooled if load(path).unfit(game) is None), None)
+
+
+def _same_rules(game: Game, other: str) -> bool:
+    """Whether a game differs from another of its name in its size only, or in what its champions need not know."""
+    base = make(other)
+    differ = [name for name, value in game.params.items() if value != base.params[name] and name not in game.beginnings]
+    try:  # what changes the board is its size
+        return all(
+            len(make(game.name, **{**base.params, name: game.params[name]}).board.cells) != len(base.board.cells)
+            for name in differ
+        )
+    except MeijinError:  # a size that does not go with the other's rules
+        return False

@@ -28,7 +28,7 @@ from meijin.core.rng import below, stream
 from meijin.learning.files import numbered
 from meijin.learning.zero import checkpoint
 from meijin.learning.zero.config import ZeroConfig
-from meijin.learning.zero.inference import fastest, make_current
+from meijin.learning.zero.inference import make_current
 from meijin.learning.zero.nets import Net
 from meijin.learning.zero.positions import Positions, policy_width
 from meijin.learning.zero.selfplay import SelfPlay
@@ -55,8 +55,9 @@ class Source(ABC):
         positions)` is called between slices; once it says no, what there is is returned.
         """
 
-    def wait(self, seconds: float) -> None:
-        """Until games have ended, but at most so long."""
+    def wait(self, seconds: float) -> int:
+        """Until games have ended, but at most so long; returns how many positions there are."""
+        return 0
 
     def account(self) -> dict[str, str]:
         """What to write down beside the positions of the last `collect`."""
@@ -75,7 +76,7 @@ def make_selfplay(
         config.search,
         device=device,
         threads=threads or own.threads,
-        dtype=own.dtype or fastest(net, device),
+        dtype=own.dtype,
         width=config.replay.policy_width,
         seed=seed,
         pool_share=own.pool_share,
@@ -215,9 +216,10 @@ class Background(Source):
         with self.changed:
             self.newer = newer
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> int:
         with self.changed:
             self.changed.wait_for(lambda: self._count() > 0 or self.error is not None, timeout=seconds)
+            return self._count()
 
     def collect(self, positions: int, on_slice: OnSlice) -> tuple[list[Positions], Stats]:
         with self.changed:

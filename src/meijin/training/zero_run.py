@@ -210,7 +210,7 @@ class ZeroRun(Run[ZeroConfig]):
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
         if first and config.training.compiled and not self.more_devices:
-            self.source.wait(FIRST_GAMES)
+            self.emit(Progress("self-play", self.source.wait(FIRST_GAMES), config.length.positions, {}))
             self.learner.prepare()
         began = self.clock.elapsed
         new, row = self.source.collect(config.length.positions, self._played)

@@ -22,7 +22,7 @@ class SelfPlayConfig:
 
     games: Count = 128  # at once, on all devices and threads together; on a Ray cluster, of each actor
     threads: Count = 2  # on a CPU; each plays its share of the games
-    dtype: Literal["", "float32", "bfloat16", "float16", "int8"] = ""  # of the net; empty: the fastest
+    dtype: Literal["", "float32", "bfloat16", "float16", "int8"] = ""  # of the net; empty: the fastest but int8
     overlap: bool = True  # play on while the net learns, at most one iteration ahead; else take turns
     pool_share: Share = 0.0  # of the games in which one seat is a past net of the run; its positions are not learned
     pool_size: Count = 8  # past nets to draw from: the latest that `length.keep` keeps

@@ -18,7 +18,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from meijin.core import nvrtc
 from meijin.core.errors import BadParameter, MeijinError, NoDevice
 from meijin.learning.nets.evaluator import Evaluator, Floats, check_batch
 from meijin.learning.nets.weights import HasWeights, Weights
@@ -127,13 +126,6 @@ def cpu_dtype() -> torch.dtype:
         if getattr(torch.cpu, question, lambda: False)():
             return torch.bfloat16
     return torch.float32
-
-
-def fastest(net: Net, device: str) -> str:
-    """The dtype in which self-play is fastest there: int8 where a net can be evaluated so, else the evaluator's own."""
-    if device == "cpu" or fused.problem(net, torch.device(device), True) or nvrtc.problem():
-        return ""
-    return INT8
 
 
 class TorchEvaluator(Evaluator):
