@@ -350,6 +350,41 @@ def test_without_a_compiler_nets_play_as_well(run: Path) -> None:
     assert found[0].stdout == found[1].stdout == "a3\n", found[0].stderr
 
 
+def test_a_net_that_is_asked_about_images_too_has_no_side_it_likes_better(tmp_path: Path) -> None:
+    game, path = make(GAME), tmp_path / "net.safetensors"
+    checkpoint.save(path, small_net())
+    line = [int(move) for move in State(game).play_line("a1 b2").history]
+    plain, fair = ({}, {})
+    for options, found in (("", plain), (", symmetries=True", fair)):
+        for symmetry in game.symmetries:
+            if symmetry.swaps:
+                continue
+            state = State(game).play_line([symmetry.moves[move] for move in line])
+            for kind in (f"policy('{path}', sample=False{options})", f"value('{path}', epsilon=0{options})"):
+                infos = build(kind, game).analyse(state).moves
+                back = {symmetry.moves[move]: move for move in range(game.num_moves)}
+                said = {back[int(info.move)]: info.prior or info.value[0] for info in infos}
+                found.setdefault(kind, []).append([said[move] for move in sorted(said)])
+    for one, other in zip(plain.values(), fair.values(), strict=True):
+        assert np.ptp(one, axis=0).max() > 100 * np.ptp(other, axis=0).max()
+
+
+def test_images_are_seen_by_each_side_from_its_own(tmp_path: Path) -> None:
+    game = make("minishogi")
+    net = RawNet(small_net("minishogi"), symmetries=True)
+    mirror = [s for s in game.symmetries if not s.swaps][1]
+    for line in ("2e3d", "2e3d 4a3b"):
+        played = State(game).play_line(line)
+        state = State.set_up(game, list(played.cells), played.turn)
+        cells = np.zeros(len(game.board.cells), int)
+        cells[list(mirror.cells)] = state.cells
+        other = State.set_up(game, cells.tolist(), state.turn)
+        here = dict(zip((mirror.moves[int(m)] for m in state.legal_moves), net.priors(state), strict=True))
+        there = dict(zip(map(int, other.legal_moves), net.priors(other), strict=True))
+        assert here == pytest.approx(there, abs=1e-6)
+        assert net.position(state) == pytest.approx(net.position(other), abs=1e-6)
+
+
 # ---- champions ----
 
 

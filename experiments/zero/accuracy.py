@@ -48,9 +48,11 @@ def wrong(player, records: np.ndarray, good: list[set[int]]) -> float:
     return 100 * float(np.mean([move not in keep for move, keep in zip(found, good, strict=True)]))
 
 
-def accuracy(net: Net, files: list[Path], simulations: int, device: str) -> dict[str, tuple[float, float]]:
+def accuracy(
+    net: Net, files: list[Path], simulations: int, device: str, symmetries: bool
+) -> dict[str, tuple[float, float]]:
     net = net.to(device).eval()
-    raw = RawNet(net, 1000, device)
+    raw = RawNet(net, 1000, device, symmetries)
     searching = BatchSearch(net, 1000, Settings(simulations=simulations), device=device)
     found = {}
     for path in files:
@@ -74,6 +76,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--symmetries", action="store_true", help="the net alone says the mean over mirror images")
     options = parser.parse_args()
     if not Path(options.player).exists():
         print("| positions | wrong moves |\n| --- | --- |")
@@ -82,7 +85,8 @@ def main() -> None:
         return
     net = checkpoint.load(Path(options.player)).net
     print(f"| positions | wrong moves, net alone | with {options.simulations} simulations |\n| --- | --- | --- |")
-    for name, (raw, searched) in accuracy(net, options.files, options.simulations, options.device).items():
+    found = accuracy(net, options.files, options.simulations, options.device, options.symmetries)
+    for name, (raw, searched) in found.items():
         print(f"| {name} | {raw:.1f} % | {searched:.1f} % |")
 
 

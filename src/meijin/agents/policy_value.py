@@ -14,6 +14,7 @@ import numpy as np
 
 from meijin.agents.wrap import Wrap
 from meijin.core.agent import Agent, Analysis, Limit, MoveInfo
+from meijin.core.errors import BadParameter
 from meijin.core.game import Game
 from meijin.core.options import at_least, between
 from meijin.core.rng import below, choose, fresh_seed, stream, uniform
@@ -50,28 +51,38 @@ class Worth(Protocol):
         """Why it cannot look at positions of that game; None when it can."""
 
 
-def net_of(path: str, want: Literal["policy", "value"]) -> RawNet | ClassicNet:
+def net_of(path: str, want: Literal["policy", "value"], symmetries: bool = False) -> RawNet | ClassicNet:
     """The net of a checkpoint, whatever made it; a classic one must be of the kind that is wanted."""
     if not is_zero(path):
         from meijin.learning.nets.classic import ClassicNet
 
+        if symmetries:
+            raise BadParameter(f"symmetries=True: '{path}' is a classic net; only nets of zero are asked so")
         return ClassicNet(path, want)
     from meijin.learning.nets.weights import load
     from meijin.learning.zero.raw_net import RawNet
 
-    return RawNet(load(find(path)))
+    return RawNet(load(find(path)), symmetries=symmetries)
 
 
 class Policy(Agent):
     """Plays by a net's policy alone: moves are sampled by their probabilities, or the likeliest is taken.
 
     `path`: a run's directory or a checkpoint. `sample=False`: always the likeliest move. `temperature` sharpens the
-    probabilities below 1 and flattens them above. In an analysis the drawn move comes first, the others by probability.
+    probabilities below 1 and flattens them above. `symmetries=True` asks about all mirror images and turns of the
+    position, too, and takes the mean. In an analysis the drawn move comes first, the others by probability.
     """
 
-    def __init__(self, path: str, sample: bool = True, temperature: float = 1.0, seed: int | None = None):
+    def __init__(
+        self,
+        path: str,
+        sample: bool = True,
+        temperature: float = 1.0,
+        symmetries: bool = False,
+        seed: int | None = None,
+    ):
         at_least("temperature", temperature, 1e-3)  # sample=False takes the likeliest
-        self.net: Priors = net_of(path, "policy")
+        self.net: Priors = net_of(path, "policy", symmetries)
         self.sample, self.temperature = sample, temperature
         self.deterministic = not sample
         self.reseed(fresh_seed() if seed is None else seed)
@@ -102,12 +113,13 @@ class Policy(Agent):
 class Value(Agent):
     """Plays the move that a value net thinks best; in `epsilon` of cases any move, to vary and to explore.
 
-    `path`: a run's directory or a checkpoint. In an analysis the chosen move comes first, the others by value.
+    `path`: a run's directory or a checkpoint. `symmetries=True` asks about all mirror images and turns of positions,
+    too, and takes the mean. In an analysis the chosen move comes first, the others by value.
     """
 
-    def __init__(self, path: str, epsilon: float = 0.1, seed: int | None = None):
+    def __init__(self, path: str, epsilon: float = 0.1, symmetries: bool = False, seed: int | None = None):
         between("epsilon", epsilon, 0.0, 1.0)
-        self.net: Worth = net_of(path, "value")
+        self.net: Worth = net_of(path, "value", symmetries)
         self.epsilon = epsilon
         self.deterministic = epsilon == 0
         self.reseed(fresh_seed() if seed is None else seed)

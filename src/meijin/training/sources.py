@@ -160,13 +160,14 @@ class Local(Source):
 class Background(Source):
     """Self-play in threads of this process that continues while the net learns, at most one iteration ahead.
 
+    Only at first, when there is too little to learn from, it goes on until there is enough.
     On a GPU it has a stream of its own, so that neither waits for the other; what passes between them is synchronised.
     """
 
     def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
         self.config, self.past = config, PastNets(config, seed)
         self.players = Players(net, config, device, seed)
-        self.most = config.length.positions  # that wait for the learner
+        self.most = max(config.length.positions, config.replay.start)  # that wait for the learner
         self.playing = 0.0  # seconds since they were last taken
         self.slices: list[list[Positions]] = []
         self.newer: tuple[Net, Settings, Net | None, int] | None = None  # until self-play takes it up
@@ -228,6 +229,7 @@ class Background(Source):
                     raise self.error
                 self.changed.wait(timeout=LOOK)
             slices, self.slices = self.slices, []
+            self.most = self.config.length.positions
             playing, self.playing = self.playing, 0.0
             self.changed.notify_all()
         if self.stream:  # their memory goes back to self-play, but not before the learner has read it

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
@@ -20,6 +19,7 @@ from meijin.core.atomic import write_file
 from meijin.core.compile import Function
 from meijin.core.errors import MeijinError
 from meijin.core.game import Game
+from meijin.learning.nets.images import images
 from meijin.search.forest import Forest, layout
 from meijin.search.forest.packing import make_pack, packing
 from meijin.search.forest.scale import make_settle
@@ -176,17 +176,10 @@ class Symmetries:
     """Images of positions, as their movers see them, under the game's symmetries that leave seats and pieces alone."""
 
     def __init__(self, game: Game, device: str | torch.device):
-        kept = [s for s in game.symmetries if not s.swaps and s.values == game.symmetries[0].values]
-        self.count = len(kept)
-        same = range(len(game.board.cells))
-        cells = np.array(game.turned if game.turned is not None else [same])  # [view, cell] -> where it is seen
-        moves = game.views if game.views is not None else np.arange(game.num_moves)[None]  # [view, move] -> its number
-        self.views = len(cells)  # one per seat, or one for all
-        # [view and symmetry, cell] -> the cell whose value comes there; [view and symmetry, move] -> what it becomes
-        sources = [_composed(view, np.argsort(s.cells)) for view in cells for s in kept]
-        images = [_composed(view, np.array(s.moves)) for view in moves for s in kept]
-        self.sources = torch.tensor(np.array(sources), device=device)
-        self.moves = torch.tensor(np.array(images), device=device)
+        found = images(game)
+        self.count, self.views = found.count, found.views
+        self.sources = torch.tensor(found.sources, device=device)
+        self.moves = torch.tensor(found.moves, device=device)
 
     def rows(self, which: Tensor, seats: Tensor) -> Tensor:
         """Where the tables say what symmetry `which[i]` does to a position of which `seats[i]` is the mover."""
@@ -201,13 +194,6 @@ class Symmetries:
     def of_cells(self, rows: Tensor, values: Tensor) -> Tensor:
         """The images of values [n, cell], moved as `apply` moves planes."""
         return values.gather(1, self.sources[rows])
-
-
-def _composed(view: NDArray[Any], permutation: NDArray[Any]) -> NDArray[np.int64]:
-    """A permutation as it looks through a view: view, then what it does, then back."""
-    found = np.zeros(len(view), np.int64)
-    found[view] = view[permutation]
-    return found
 
 
 def imitated(

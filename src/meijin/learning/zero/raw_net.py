@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from meijin.core.game import Game
 from meijin.core.state import State
 from meijin.learning.nets.evaluator import Evaluator
+from meijin.learning.nets.images import images
 from meijin.learning.nets.weights import HasWeights
 from meijin.learning.zero.worker import make_evaluator
 from meijin.search.forest.scale import evened, unscaled
@@ -18,10 +19,13 @@ Values = tuple[float, ...]
 
 
 class RawNet:
-    """A net, or an evaluator of one, which evaluates up to `batch` positions at a time."""
+    """A net, or an evaluator of one, which evaluates up to `batch` positions at a time.
 
-    def __init__(self, net: HasWeights | Evaluator, batch: int = 32, device: str = "cpu"):
-        self.batch, self._device = batch, device
+    With `symmetries` it says the mean of what it thinks of a position and of its images under the game's symmetries.
+    """
+
+    def __init__(self, net: HasWeights | Evaluator, batch: int = 32, device: str = "cpu", symmetries: bool = False):
+        self.batch, self._device, self.symmetries = batch, device, symmetries
         self._net = None if isinstance(net, Evaluator) else net.weights()
         self._evaluator = net if isinstance(net, Evaluator) else None
 
@@ -41,7 +45,18 @@ class RawNet:
         if self._net is not None and (self._evaluator is None or self._evaluator.game is not game):
             self._evaluator = make_evaluator(self._net.for_game(game), self.batch, self._device)
         assert self._evaluator is not None
-        return self._evaluator(np.stack([state.planes for state in states]))
+        planes = np.stack([state.planes for state in states])
+        if not self.symmetries:
+            return self._evaluator(planes)
+        group = images(game)
+        rows = np.array([[group.row(k, state.turn) for state in states] for k in range(group.count)])
+        seen = np.take_along_axis(planes[None], group.sources[rows][:, :, None], 3)
+        logits, values = self._evaluator(seen.reshape(-1, *planes.shape[1:]))
+        logits = logits.reshape(*rows.shape, -1)
+        return (
+            np.take_along_axis(logits, group.moves[rows], 2).mean(0),
+            values.reshape(*rows.shape, -1).mean(0),
+        )
 
     def _logits(self, states: list[State]) -> list[NDArray[np.float64]]:
         """Of the legal moves, in their order; the net numbers moves as the mover sees them."""
