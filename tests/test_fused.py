@@ -61,8 +61,8 @@ def first_layers(net, x):
 class Worker:
     """One of the kernel's workers in NumPy, address by address as `tower.cu` does it."""
 
-    def __init__(self, net, shape):
-        weights, heads, numbers = tower_weights(net, shape)
+    def __init__(self, net, shape, seen=None):
+        weights, heads, numbers = tower_weights(net, shape, seen)
         self.shape, self.source = shape, net.layout.source
         self.weights, self.heads, self.numbers = weights.numpy(), heads.float().numpy(), numbers.numpy()
         self.act = np.zeros(shape.channels * shape.bytes * shape.rows, np.uint8)
@@ -137,6 +137,20 @@ class Worker:
         found = np.zeros((s.boards, s.height * s.width, s.heads), np.float32)
         found[self.board[self.real], self.place[self.real]] = said[self.real]
         return torch.from_numpy(found)
+
+
+@pytest.mark.parametrize("name", ["othello", "yavalath"])
+def test_bytes_have_room_for_what_is_seen(name):
+    """Channels of which the norm knows too little would be cut off."""
+    net = lively(name)
+    for norm in (net.stem.norm, net.blocks[0].first.norm, net.blocks[1].second.norm):
+        norm.running_var[:4] /= 100
+    shape = Shape.of(net.plan, True).for_batch(1, 1)
+    x = planes(net, shape.boards)
+    policy, _ = first_layers(net, x)
+    found = [Worker(net, shape, seen).run(x.numpy())[:, :, : shape.policy] for seen in (None, planes(net, 64))]
+    errors = [off(each, policy) for each in found]
+    assert errors[1] < WITHIN[True] < errors[0]
 
 
 @pytest.mark.parametrize("int8", [False, True])

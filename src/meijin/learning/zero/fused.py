@@ -87,11 +87,11 @@ class FusedNet:
         self._tower = _kernel(shape.source(), "tower", shape.shared, self._cells.device.index)
         self._heads = _kernel(head_source(net, boards), "heads", 0, self._cells.device.index)
 
-    def load(self, net: Net) -> None:
-        """Take over a net's weights, in place."""
+    def load(self, net: Net, seen: Tensor | None = None) -> None:
+        """Take over a net's weights, in place; `seen` are positions such as it will be asked about."""
         if net.config != self._config or net.layout != self._layout:
             raise BadParameter(f"a net of {net.game} with {net.config} does not fit here; make a new one from it")
-        for mine, theirs in zip(self._weights, packed(net, self.shape), strict=True):
+        for mine, theirs in zip(self._weights, packed(net, self.shape, seen), strict=True):
             mine.copy_(theirs)
 
     def run(self, x: Tensor, logits: Tensor, values: Tensor, count: int) -> None:
@@ -110,9 +110,9 @@ class FusedNet:
         kernel.launch(blocks, threads, stream, *(part.data_ptr() for part in parts), count)
 
 
-def packed(net: Net, shape: Shape) -> list[Tensor]:
+def packed(net: Net, shape: Shape, seen: Tensor | None = None) -> list[Tensor]:
     """The weights of both kernels."""
-    return [*tower_weights(net, shape), *head_weights(net)]
+    return [*tower_weights(net, shape, seen), *head_weights(net)]
 
 
 @cache

@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from meijin.learning.zero.fused_shape import Shape
 from meijin.learning.zero.nets import Block, Net, Unit
 
 SPREAD = 5.0  # standard deviations from the mean that an activation seldom exceeds
+ROOM = 1.2  # above what activations were seen to be
 MOST_ACT, MOST_WEIGHT = 255, 127  # of u8 and s8
 
 
 @torch.no_grad()
-def tower_weights(net: Net, shape: Shape) -> tuple[Tensor, Tensor, Tensor]:
-    """The convolutions, the first layers of the heads, and the numbers of every layer: biases; factors and scales."""
+def tower_weights(net: Net, shape: Shape, seen: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """The convolutions, the first layers of the heads, and the numbers of every layer: biases; factors and scales.
+
+    In bytes a layer has room for what its norm lets expect, and for what it says of the positions `seen`.
+    """
     convolutions = [folded(unit) for block in _blocks(net) for unit in (block.first, block.second)]
     weight, bias = folded(net.stem)
     parts, numbers, scales = [_by_chunks(weight, shape.inputs)], [bias], []
     if shape.int8:
-        scales = [MOST_ACT / reach for reach in _reaches(net)]
+        scales = [MOST_ACT / reach for reach in _reaches(net, seen)]
         numbers += [torch.ones_like(bias), scales[0]]
     for at, (weight, bias) in enumerate(convolutions):
         if not shape.int8:
@@ -92,8 +97,11 @@ def _in_bytes(weight: Tensor) -> Tensor:
     return found[:, :, order].transpose(2, 3)
 
 
-def _reaches(net: Net) -> list[Tensor]:
-    """What the channels of each layer's outputs hardly exceed, by the mean and spread that their norm gives them."""
+def _reaches(net: Net, seen: Tensor | None) -> list[Tensor]:
+    """What the channels of each layer's outputs hardly exceed, by the mean and spread that their norm gives them.
+
+    Of few channels that is not true: these are asked what they say of some positions.
+    """
     mean, var = net.stem.norm.bias.clamp(min=0), net.stem.norm.weight.square()
     found = [mean + SPREAD * var.sqrt()]
     for block in _blocks(net):
@@ -101,4 +109,22 @@ def _reaches(net: Net) -> list[Tensor]:
         found.append(first.bias + SPREAD * first.weight.abs())
         mean, var = (mean + second.bias).clamp(min=0), var + second.weight.square()
         found.append(mean + SPREAD * var.sqrt())
+    if seen is not None:
+        found = [torch.maximum(reach, ROOM * most) for reach, most in zip(found, _most(net, seen), strict=True)]
     return [part.clamp(min=1e-3) for part in found]
+
+
+def _most(net: Net, seen: Tensor) -> list[Tensor]:
+    """The largest output of every channel of each layer."""
+    mask = 1 if net.mask is None else net.mask
+
+    def after(unit: Unit, x: Tensor, shortcut: Tensor | int = 0) -> Tensor:
+        y = F.relu(F.conv2d(x, *folded(unit), padding=1) + shortcut) * mask
+        found.append(y.amax((0, 2, 3)))
+        return y
+
+    found: list[Tensor] = []
+    y = after(net.stem, net.place(seen.to(net.stem.conv.weight.device))[0])
+    for block in _blocks(net):
+        y = after(block.second, after(block.first, y), y)
+    return found

@@ -27,6 +27,7 @@ from meijin.learning.zero.nets import Net, Unit, relu
 INT8 = "int8"  # a dtype that only `fused` knows
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 FUSED = (torch.float16, torch.int8)  # what `fused` computes in
+SEEN = 512  # of the latest positions, by which a net in bytes is scaled
 WHOLE_DEVICE = threading.RLock()  # while a thread records work, no other may wait for all that the device does
 
 
@@ -213,7 +214,10 @@ class TorchEvaluator(Evaluator):
         return self.x.numpy(), self.logits.numpy(), self.values.numpy()
 
     def load(self, net: HasWeights) -> None:
-        (self.fused or self.inference).load(_torch(net))
+        if self.fused is not None:
+            self.fused.load(_torch(net), self.x[:SEEN])
+        else:
+            self.inference.load(_torch(net))
 
     def __call__(self, planes: Any) -> tuple[Floats, Floats]:
         if self.device.type == "cpu":
