@@ -54,7 +54,8 @@ def learned_alike(name: str, games: int) -> None:
     follow = rule(nets[0], **RULES[name])
     room = nets[0].room(config.reach, seed=5)
     made = nets[0].play(room, follow, games)
-    gpu, totals = GpuNetwork(nets[1], 1, config.reach, seed=5), np.zeros(game.seats + 4)
+    gpu = GpuNetwork(nets[1], 1, config.reach, seed=5, restarts=follow.restarts > 0)
+    totals = np.zeros(game.seats + 4)
     while totals[-2] < games:
         totals += gpu.play(follow, 1)
     gpu.fetch()

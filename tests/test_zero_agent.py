@@ -400,6 +400,9 @@ def test_champions_are_found_by_game_and_size(tmp_path: Path, monkeypatch: pytes
     assert files.champion(make(GAME)) == folder / "small.safetensors"
     assert files.champion(make("hex(size=5)")) == files.champion(make("hex(size=7)")) == folder / "hex.safetensors"
     assert files.champion(make("hex(size=7, swap=True)")) is None  # nor does a net know rules that it never saw
+    checkpoint.save(folder / "go.safetensors", small_net("go(size=5)", pooling=True), half=True)
+    assert files.champion(make("go(size=7, komi=5)")) == folder / "go.safetensors"  # nets see what it is worth
+    assert files.champion(make('go(size=7, superko="simple")')) is None
     assert files.champion(make("tic_tac_toe(width=4)")) is None  # without pooling a net knows one size
     assert files.champion(make("othello")) is None
     player = build("champion(simulations=30)", make(GAME))

@@ -88,6 +88,19 @@ def test_a_resumed_run_is_where_it_was(tmp_path: Path) -> None:
     assert kept == ["000002", "000004", "latest"]
 
 
+def test_self_play_goes_on_until_there_is_enough_to_learn_from(tmp_path: Path) -> None:
+    own = config(**{"replay.start": 300})
+    source = sources.Background(Net(make(GAME), own.shape), own, "cpu", 1, missing=300)
+    try:
+        assert source.wait(120.0) > 0 and source.most == 300
+        found, _ = source.collect(60, lambda done, total: True)
+        assert len(found[0]) >= 60 and source.most == 60
+        source.error = MeijinError("it broke")
+        assert source.wait(120.0) >= 0  # whoever collects is told
+    finally:
+        source.close()
+
+
 def test_the_first_games_do_not_wait_for_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(zero_run, "FIRST_GAMES", 120.0)
@@ -165,6 +178,18 @@ def test_a_run_resumes_with_other_settings(tmp_path: Path) -> None:
         ZeroRun(tmp_path / "r", config(**{"replay.policy_width": 4}), resume=True)
 
 
+def test_presets_know_which_games_muon_and_draws_are_for() -> None:
+    def chosen(name: str, game: str) -> tuple[str, float, float]:
+        found = preset(name, make(game))
+        return found.training.optimizer, found.training.rate, found.shape.draw
+
+    assert chosen("strong", "connect_four") == ("muon", 0.01, -0.3)
+    assert chosen("strong", "yavalath(players=3)") == ("muon", 0.01, 0.0)
+    assert chosen("strong", "2048") == ("adamw", 0.002, 0.0)
+    assert chosen("quick", "othello") == ("muon", 0.01, 0.0)
+    assert chosen("quick", "2048") == ("adamw", 0.001, 0.0)
+
+
 def test_muon_goes_on_with_its_moments(tmp_path: Path) -> None:
     run = iterated(tmp_path / "r", 1, **{"training.optimizer": "muon"})
     again = ZeroRun(tmp_path / "r", resume=True)
@@ -195,6 +220,7 @@ def test_recorded_steps_learn_what_others_do(optimizer: str, compiled: bool) -> 
     game = make(GAME)
     play = SelfPlay(Net(game, own.shape), 16, own.search, seed=1)
     data = play.play(400).to("cuda")
+    before = Positions(*(tensor.clone() for tensor in data))
 
     def learned(recorded: bool) -> torch.Tensor:
         torch.manual_seed(0)
@@ -209,6 +235,7 @@ def test_recorded_steps_learn_what_others_do(optimizer: str, compiled: bool) -> 
         return torch.cat([t.flatten().float() for t in learner.averaged.state_dict().values()])
 
     once, again = learned(True), learned(False)
+    assert all(torch.equal(mine, theirs) for mine, theirs in zip(before, data, strict=True))
     assert torch.allclose(once, again, atol=0.02) and float((once - again).abs().mean()) < 2e-3
 
 

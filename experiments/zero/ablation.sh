@@ -8,6 +8,7 @@ gumbel='--set search.gumbel=true --set search.considered=16 --set selfplay.curri
 starts='--set search.random_share=0.4 --set search.random_plies=12'
 learn() {
     meijin train $game zero $load --preset strong --device cuda --seconds 225 --out $out/$1 \
+        --set training.optimizer=adamw --set training.rate=0.002 --set training.reuse=3 --set net.draw=0 \
         --set length.evaluate=0 --set length.keep=0 "${@:2}" --json > $out/$1.log
 }
 mkdir -p $out

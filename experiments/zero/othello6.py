@@ -40,7 +40,7 @@ from selfplay_cpu import InPyTorch, PeerNet
 GAME = "othello(size=6)"
 PEER = "alpha-zero-general's layers"
 PARTS = 20  # of the training; the rate falls from one to the next
-RATES = {PEER: 1e-3}  # the peer's own; ours learn by that of the preset "quick"
+RATE, RATES = 2e-3, {PEER: 1e-3}  # ours, and the peer's own
 
 
 def positions(folder: Path, game: Game, seconds: float) -> Positions:
@@ -49,6 +49,7 @@ def positions(folder: Path, game: Game, seconds: float) -> Positions:
         config = preset("quick", game).changed(
             {
                 "search": {"simulations": 25, "random_share": 0.5, "random_plies": 10},
+                "training": {"optimizer": "adamw", "rate": RATE},
                 "length": {"positions": 6_000, "evaluate": 0, "keep": 0},
             }
         )
@@ -67,7 +68,7 @@ def trained(name: str, net: Net | PeerNet, data: Positions, samples: int, batch:
         net.load_state_dict(load_file(path))
         return net.eval()
     began = time.perf_counter()
-    training = TrainingConfig(batch=batch, rate=RATES.get(name, 2e-3), ema=0.998)
+    training = TrainingConfig(batch=batch, rate=RATES.get(name, RATE), ema=0.998)
     learner = Learner(net, training)  # type: ignore[arg-type]  # all that it asks of a net, both have
     for part in range(PARTS):
         losses = learner.fit(data, samples // batch // PARTS, part / PARTS)

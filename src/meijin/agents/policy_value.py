@@ -78,8 +78,8 @@ class Policy(Agent):
         path: str,
         sample: bool = True,
         temperature: float = 1.0,
-        symmetries: bool = False,
         seed: int | None = None,
+        symmetries: bool = False,
     ):
         at_least("temperature", temperature, 1e-3)  # sample=False takes the likeliest
         self.net: Priors = net_of(path, "policy", symmetries)
@@ -117,7 +117,7 @@ class Value(Agent):
     too, and takes the mean. In an analysis the chosen move comes first, the others by value.
     """
 
-    def __init__(self, path: str, epsilon: float = 0.1, symmetries: bool = False, seed: int | None = None):
+    def __init__(self, path: str, epsilon: float = 0.1, seed: int | None = None, symmetries: bool = False):
         between("epsilon", epsilon, 0.0, 1.0)
         self.net: Worth = net_of(path, "value", symmetries)
         self.epsilon = epsilon

@@ -148,12 +148,13 @@ def champion(game: Game) -> Path | None:
 
 def _same_rules(game: Game, other: str) -> bool:
     """Whether a game differs from another of its name in its size only, or in what its champions need not know."""
-    base = make(other)
-    differ = [name for name, value in game.params.items() if value != base.params[name] and name not in game.beginnings]
-    try:  # what changes the board is its size
-        return all(
+    try:
+        base = make(other)
+        mine = {name: value for name, value in game.params.items() if name not in game.beginnings}
+        differ = [name for name, value in mine.items() if value != base.params[name]]
+        return all(  # what changes the board is its size
             len(make(game.name, **{**base.params, name: game.params[name]}).board.cells) != len(base.board.cells)
             for name in differ
         )
-    except MeijinError:  # a size that does not go with the other's rules
+    except MeijinError:  # a size that does not go with the other's rules, or a game that is no more
         return False

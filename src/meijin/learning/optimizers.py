@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 MOMENTUM = 0.95  # of Muon
-MATCHED = 0.2  # root mean square of Muon's steps at a rate of 1, about that of AdamW's: one rate suits both
+MATCHED = 0.2  # root mean square of Muon's steps at a rate of 1, about that of AdamW's: rates are of the same order
 ROUNDS = 5  # of Newton and Schulz
 ODD = 3.4445, -4.7750, 2.0315  # factors of X, X^3 and X^5, by Keller Jordan: singular values end between 0.7 and 1.2
 
@@ -38,6 +38,8 @@ class Adam(_Plain, torch.optim.Adam):
 
 
 class AdamW(_Plain, torch.optim.AdamW):
+    _warned_capturable_if_run_uncaptured = True  # the first steps on a GPU are not recorded, which is no mistake
+
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         return inspect.unwrap(torch.optim.AdamW.step)(self, closure)

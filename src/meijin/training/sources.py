@@ -56,7 +56,10 @@ class Source(ABC):
         """
 
     def wait(self, seconds: float) -> int:
-        """Until games have ended, but at most so long; returns how many positions there are."""
+        """Until games have ended, but at most so long; returns how many positions there are.
+
+        Where games are played elsewhere, nobody waits.
+        """
         return 0
 
     def account(self) -> dict[str, str]:
@@ -160,14 +163,14 @@ class Local(Source):
 class Background(Source):
     """Self-play in threads of this process that continues while the net learns, at most one iteration ahead.
 
-    Only at first, when there is too little to learn from, it goes on until there is enough.
+    While so many positions are `missing` that nothing can be learned, it goes on.
     On a GPU it has a stream of its own, so that neither waits for the other; what passes between them is synchronised.
     """
 
-    def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int):
+    def __init__(self, net: Net, config: ZeroConfig, device: str, seed: int, missing: int = 0):
         self.config, self.past = config, PastNets(config, seed)
         self.players = Players(net, config, device, seed)
-        self.most = max(config.length.positions, config.replay.start)  # that wait for the learner
+        self.most = max(config.length.positions, missing)  # that wait for the learner
         self.playing = 0.0  # seconds since they were last taken
         self.slices: list[list[Positions]] = []
         self.newer: tuple[Net, Settings, Net | None, int] | None = None  # until self-play takes it up

@@ -54,7 +54,8 @@ class TdRun(Run[TdConfig]):
         from meijin.learning.td.gpu import GpuNetwork  # with Numba's CUDA, which need not be there
 
         assert isinstance(self.network, Network)
-        return GpuNetwork(self.network, self.config.at_once, self.config.reach, self._seed(0), self.device)
+        config, restarts = self.config, self.config.restarts > 0
+        return GpuNetwork(self.network, config.at_once, config.reach, self._seed(0), self.device, restarts)
 
     def _seed(self, iteration: int) -> int:
         """Of the games that begin there."""

@@ -290,8 +290,9 @@ class ZeroRun(Run[ZeroConfig]):
                 self._warn(text)
             return RaySource(self.cluster, config, self.devices, seed, self.actors, self._warn)
         if self.devices == (self.device,):
-            kind = Background if config.selfplay.overlap else Local
-            return kind(self.playing, config, self.device, seed)
+            if not config.selfplay.overlap:
+                return Local(self.playing, config, self.device, seed)
+            return Background(self.playing, config, self.device, seed, config.replay.start - self.positions)
         self.save()  # what the workers start with
         return Processes(self.folder.path / "inbox", config, self.devices, self.folder.latest, seed, self._warn)
 

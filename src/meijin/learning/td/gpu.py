@@ -42,15 +42,20 @@ class GpuNetwork:
     A thread that plays makes the device its own first, by `make_current`.
     """
 
-    def __init__(self, network: Network, at_once: int, reach: int, seed: int, device: str = "cuda"):
+    def __init__(
+        self, network: Network, at_once: int, reach: int, seed: int, device: str = "cuda", restarts: bool = False
+    ):
+        """`restarts`: whether games may begin where earlier ones passed."""
         self.network, self.at_once, self.reach, self.device = network, at_once, reach, device
+        self._kept = at_once * KEPT if restarts else 1  # positions
         self.make_current()
         if len(network.table) >= 2**32:
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights are more than a GPU can number; use fewer tuples"
             )
         traces = at_once * network.game.seats * reach * (network.features + 2)
-        if (needed := 4 * ((VISITS + 1) * len(network.table) + traces)) > (free := cuda.free_memory()):
+        needed = 4 * ((VISITS + 1) * len(network.table) + traces) + self._kept * network.game.dtype.itemsize
+        if needed > (free := cuda.free_memory()):
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights, with at_once={at_once:,} games, need {needed / 2**30:,.1f} "
                 f"GiB of the GPU's memory, and {free / 2**30:,.1f} GiB are free; use shorter or fewer tuples, fewer "
@@ -96,7 +101,7 @@ class GpuNetwork:
         return found
 
     def _promote(self) -> None:
-        """Do what `Network.promote` does: so often that a stage which begins hardly finds weights from before."""
+        """Do what `Network.promote` does, often enough that a new stage begins with recent weights."""
         size = self.network.layout.stage_size
         if self.network.config.copy:
             for begin in range(size, len(self.network.table), size):
@@ -125,7 +130,7 @@ class GpuNetwork:
             spoilt=cuda.zeros((count, game.seats), np.int64),
             earlier=cuda.zeros((count, game.seats), np.float64),
             facts=cuda.as_device(facts),
-            kept=cuda.as_device(game.states(count * KEPT)),
+            kept=cuda.as_device(game.states(self._kept)),
             rng=cuda.as_device(streams(seed, count)),
             totals=cuda.zeros((count, game.seats + 4), np.float64),
         )

@@ -56,8 +56,10 @@ class TrainingConfig:
 
     batch: Count = 512  # positions per step
     reuse: Size = 2.0  # how often a position is drawn, on average, for every new one
-    optimizer: Literal["adamw", "muon", "sgd"] = "adamw"  # or "muon" for the blocks; or "sgd" with Nesterov momentum
-    rate: Size = 1e-3  # highest learning rate
+    optimizer: Literal["adamw", "muon", "sgd"] = (
+        "adamw"  # or "muon" for the matrices of the blocks, AdamW for the rest; or "sgd" with Nesterov momentum
+    )
+    rate: Size = 1e-3  # highest learning rate; Muon takes higher ones than AdamW
     schedule: Literal["cosine", "steps", "inverse", "constant"] = (
         "cosine"  # of the learning rate; or "steps", "inverse" or "constant"
     )

@@ -8,7 +8,7 @@ import torch
 
 from meijin.core.cuda import external_stream
 from meijin.learning.nets.weights import HasWeights
-from meijin.learning.zero.inference import WHOLE_DEVICE, recorded, side_stream
+from meijin.learning.zero.inference import CAPTURING, recorded, side_stream
 from meijin.learning.zero.worker import Worker
 from meijin.search.forest import Forest, Settings, layout
 
@@ -48,7 +48,7 @@ class GpuWorker(Worker):
             self.forest.settle(stream=external_stream(self.stream.cuda_stream))
 
     def wait(self) -> None:
-        with WHOLE_DEVICE:
+        with CAPTURING:
             torch.cuda.synchronize(self.device)
 
     def record(self) -> None:

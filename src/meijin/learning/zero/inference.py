@@ -28,7 +28,7 @@ INT8 = "int8"  # a dtype that only `fused` knows
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 FUSED = (torch.float16, torch.int8)  # what `fused` computes in
 SEEN = 512  # of the latest positions, by which a net in bytes is scaled
-WHOLE_DEVICE = threading.RLock()  # while a thread records work, no other may wait for all that the device does
+CAPTURING = threading.RLock()  # held while a graph is captured: meanwhile nobody may wait for the whole device
 
 
 class Folded(nn.Module):
@@ -267,7 +267,7 @@ def recorded(work: Callable[[], None], stream: Any) -> Any:
 
 def capture(work: Callable[[], None], stream: Any) -> Any:
     """A CUDA graph of work that has been done in this stream before."""
-    with torch.cuda.device(stream.device), WHOLE_DEVICE:
+    with torch.cuda.device(stream.device), CAPTURING:
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         # "thread_local": other threads may use the GPU meanwhile.

@@ -55,7 +55,14 @@ def quick(game: Game) -> ZeroConfig:
             "selfplay": {"games": 128, "threads": 2},
             "replay": {"window": 300_000, "start": 5_000},
             # One thread: on a machine that does anything else, two mostly wait for each other.
-            "training": {"batch": 256, "rate": 2e-3, "ema": 0.998, "validation": 500, "threads": 1},
+            "training": {
+                "batch": 256,
+                "optimizer": "muon",
+                "rate": 1e-2,
+                "ema": 0.998,
+                "validation": 500,
+                "threads": 1,
+            },
             "length": {"iterations": 200, "seconds": 1500.0, "positions": 8_000, "evaluate": 20, "keep": 20},
         }
     )
@@ -65,7 +72,7 @@ def strong(game: Game) -> ZeroConfig:
     """One GPU, from minutes to hours: thousands of games at once and a net of a few million weights at most."""
     # Fewer games where one takes more memory.
     games = 8192 if (game.branching or 1) * min(game.longest, LONGEST) <= 20_000 else 2048
-    # Nets that hold draws for somewhat bad win more; where there are none, it makes no difference.
+    # A net that dislikes draws a little plays to win; where there are none, it makes no difference.
     net = {"size": "small", **({"draw": -0.3} if game.seats == 2 and game.bounded else {})}
     return ZeroConfig(game=str(game), net=net, search=search(game, 64)).changed(
         {
@@ -99,7 +106,7 @@ TUNED: dict[tuple[str, str], dict[str, Any]] = {
     ("quick", "2048"): {
         "search": {**LONG_2048, "simulations": 16},
         "selfplay": {"games": 96},
-        "training": {"value_mix": 0.0, "reuse": 5.0, "rate": 1e-3},
+        "training": {"value_mix": 0.0, "reuse": 5.0, "optimizer": "adamw", "rate": 1e-3},
         "length": {"positions": 10_000},
     },
     ("strong", "2048"): {

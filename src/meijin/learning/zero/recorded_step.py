@@ -46,7 +46,7 @@ class RecordedStep:
         current.wait_stream(self.stream)
         self.made += 1
         if self.made == FIRST:
-            self._given = batch, turns
+            self._given = Positions(*(tensor.clone() for tensor in batch)), None if turns is None else turns.clone()
 
             def work() -> None:
                 self._found = step(*self._given)
