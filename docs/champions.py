@@ -38,7 +38,7 @@ strength (10). At first they suggest level 3, later the level that was chosen la
 The aim is that each level makes 60 to 65 % of the points against the one below. Where nine steps of that size do not
 lead down to a beginner, level 1 lies a third of the way, in Elo, from random moves to full strength, and the steps are
 even but larger: the calibration expects 66 % in Yavalath, 67 % in gomoku, 69 % in Hex 9x9, 70 % in minishogi and
-Othello, 71 % in Othello 10x10, 74 % in breakthrough, 76 % in Go, 77 % in Hex 11x11 and 81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random
+Othello, 71 % in Othello 10x10 and gomoku 11x11, 74 % in breakthrough, 76 % in Go, 77 % in Hex 11x11 and 81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random
 and the steps are smaller: 58 % in Nim, Sim and tic-tac-toe, which are small games, 59 and 53 % in Yavalath and Nim for
 three, and 55 % in EinStein, in which luck decides much. Full strength here means 200 simulations and no solver.
 
@@ -57,6 +57,7 @@ options of the last column; with `--check` for the matches, `--effort` and `--pa
 | Hex 9x9 | 100 % (93 to 100) | 78 % (65 to 87) | 70 % (56 to 81) | 76 % (63 to 86) | 76 % (63 to 86) | 67 % (47 to 82) | 60 % (39 to 78) | 55 % (34 to 74) | 75 % (53 to 89) | 65 % (43 to 82) | 50 (1 to 5), 24 (6), 20 (7 to 10) | `--effort 300 --pairs 25` |
 | minishogi | 98 % (91 to 100) | 77 % (65 to 86) | 70 % (57 to 80) | 73 % (61 to 83) | 73 % (61 to 83) | 55 % (42 to 67) | 85 % (64 to 95) | 55 % (34 to 74) | 65 % (43 to 82) | 75 % (53 to 89) | 60 (1 to 6), 20 (7 to 10) | `--effort 300 --pairs 30` |
 | gomoku | 98 % (91 to 100) | 73 % (61 to 83) | 72 % (59 to 81) | 58 % (46 to 70) | 62 % (49 to 73) | 58 % (46 to 70) | 77 % (65 to 86) | 68 % (56 to 79) | 75 % (53 to 89) | 80 % (58 to 92) | 60 (1 to 8), 20 (9 and 10) | `--effort 300 --pairs 30` |
+| gomoku 11x11 | 100 % (93 to 100) | 64 % (50 to 76) | 72 % (58 to 83) | 64 % (50 to 76) | 88 % (76 to 94) | 76 % (63 to 86) | 64 % (50 to 76) | 85 % (64 to 95) | 65 % (43 to 82) | 72 % (51 to 87) | 50 (1 to 7), 20 (8 to 10) | `--effort 300 --pairs 25` |
 | Yavalath | 98 % (91 to 99) | 65 % (54 to 75) | 60 % (49 to 70) | 65 % (54 to 75) | 61 % (50 to 71) | 65 % (54 to 75) | 61 % (46 to 75) | 62 % (47 to 76) | 65 % (43 to 82) | 50 % (30 to 70) | 80 (1 to 6), 40 (7 to 8), 20 (9 and 10) | `--effort 300 --pairs 40` |
 | Yavalath for three | 50 % (41 to 59) | 66 % (57 to 74) | 66 % (57 to 74) | 60 % (51 to 68) | 57 % (48 to 66) | 53 % (44 to 62) | 54 % (45 to 62) | 58 % (49 to 67) | 53 % (38 to 68) | 58 % (41 to 74) | 120 (1 to 8), 39 (9), 30 (10) | `--effort 300 --pairs 40` |
 | Abalone | 100 % (98 to 100) | 83 % (77 to 88) | 79 % (73 to 84) | 78 % (72 to 83) | 77 % (70 to 82) | 82 % (77 to 87) | 82 % (76 to 87) | 74 % (68 to 80) | 79 % (73 to 84) | 75 % (53 to 89) | 200 (1 to 9), 20 (10) | `--effort 300` (2026-11-19) |
@@ -78,9 +79,10 @@ made 141,870, with 0.1 ms:
 | 2048, mean score | 2,140 (1,633 to 2,694) | 3,096 (2,289 to 4,045) | 6,940 (5,340 to 8,532) | 7,264 (5,235 to 9,486) | 13,610 (9,953 to 17,610) | 23,080 (16,430 to 30,040) | 30,700 (19,700 to 42,790) | 55,210 (39,940 to 72,100) | 62,780 (45,330 to 80,970) | 140,300 (123,300 to 152,200) | 15 |
 | cube, share solved | 0.11 (0.05 to 0.17) | 0.19 (0.12 to 0.27) | 0.28 (0.20 to 0.37) | 0.45 (0.35 to 0.55) | 0.61 (0.52 to 0.70) | 0.69 (0.60 to 0.78) | 0.78 (0.70 to 0.86) | 0.73 (0.65 to 0.81) | 0.87 (0.80 to 0.93) | 1.00 (1.00 to 1.00) | 100 |
 
-Other sizes of Hex and Othello have the levels of Hex 9x9 and Othello 10x10. In games for three, one player of a level sits
-among two of the level below, and the points say how often it does better than one of them. Champions of your own have not
-been calibrated. They share one scale, whose steps were between 55 and 81 % in matches of Connect Four and breakthrough.
+Other sizes of Hex, Othello, gomoku and Go have the levels of Hex 9x9, Othello 10x10, gomoku 11x11 and Go 11x11. In games for
+three, one player of a level sits among two of the level below, and the points say how often it does better than one of them.
+Champions of your own have not been calibrated. They share one scale, whose steps were between 55 and 81 % in matches of
+Connect Four and breakthrough.
 
 ## Speed
 
