@@ -14,6 +14,7 @@ import pytest
 from meijin.core.catalogue import make
 from meijin.core.errors import MeijinError
 from meijin.core.state import State
+from meijin.learning import files
 from meijin.protocols.engine import PROTOCOLS, open_session
 from meijin.protocols.engine.serving import lines
 from meijin.protocols.engine.session import Session
@@ -62,14 +63,15 @@ def test_the_champion_of_go_plays_with_the_komi_of_the_board() -> None:
 
 
 def test_another_agent_stands_in_for_one_that_cannot_play_the_size(capsys: pytest.CaptureFixture[str]) -> None:
-    talk = Talk("go", "gtp", "champion(simulations=1)")
+    net = f"zero({str(files.champion(make('go')))!r}, simulations=1)"  # without pooling it knows one size
+    talk = Talk("go", "gtp", net)
     assert talk("boardsize 5") == ["? unacceptable size"]
     assert talk.session.game.params["size"] == 9
     talk.session.stand_in = "random"
     assert talk("boardsize 5") == ["="]
     assert (talk.session.game.params["size"], talk.session.agent.name) == (5, "random")
-    assert "champion" in capsys.readouterr().err
-    assert talk("boardsize 9") == ["="] and talk.session.agent.name == "champion(simulations=1)"
+    assert "zero(" in capsys.readouterr().err
+    assert talk("boardsize 9") == ["="] and talk.session.agent.name != "random"
 
 
 @pytest.mark.parametrize(

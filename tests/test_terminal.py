@@ -176,7 +176,7 @@ def test_levels() -> None:
     ):
         result = run("play", SMALL, *options.split())
         assert result.exit_code == 2 and message in result.stderr, message
-    assert "has no champion yet" in run("play", "go(size=5)", "--level", "3").stderr
+    assert "has no champion yet" in run("play", "connect_four(width=9)", "--level", "3").stderr
 
 
 # ---- scores, endings, resignations ----

@@ -44,17 +44,17 @@ def test_from_the_first_page_to_a_game(visit: Visit) -> None:
 
 def test_options_choose_size_and_opponent(visit: Visit) -> None:
     visitor = visit("")
-    visitor.page.get_by_role("button", name="Options for Go", exact=True).click()
+    visitor.page.get_by_role("button", name="Options for Connect Four", exact=True).click()
     opponents = visitor.page.locator("dialog .seat-form select")
     expect(opponents.locator("option:checked")).to_have_text("Level 3 · easy")
-    visitor.page.locator("dialog input[name=size]").fill("4")  # a size without a champion
+    visitor.page.locator("dialog input[name=width]").fill("9")  # a size without a champion
     expect(opponents.locator("option:checked")).to_have_text("Medium · looks 600 times")
     opponents.select_option(label="Random · any legal move")
     visitor.button("Play")
     visitor.wait_for_ply(0)
-    expect(visitor.page.locator(".board [data-cell]")).to_have_count(16)
+    expect(visitor.page.locator(".board [data-cell]")).to_have_count(54)
     assert "Random" in visitor.read(".seats")
-    assert "size=4" in visitor.read(".variant")
+    assert "width=9" in visitor.read(".variant")
 
 
 def test_undo_and_redo(server: Server, visit: Visit) -> None:
