@@ -37,11 +37,11 @@ strength (10). At first they suggest level 3, later the level that was chosen la
 
 The aim is that each level makes 60 to 65 % of the points against the one below. Where nine steps of that size do not
 lead down to a beginner, level 1 lies a third of the way, in Elo, from random moves to full strength, and the steps are
-even but larger: the calibration expects 66 % in Yavalath, 67 % in gomoku, 69 % in Hex 9x9, 70 % in minishogi and
-Othello, 71 % in Othello 10x10 and gomoku 11x11, 74 % in breakthrough, 76 % in Go, 77 % in Go 11x11 and Hex 11x11, and
-81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random and the steps are smaller:
-58 % in Nim, Sim and tic-tac-toe, which are small games, 59 and 53 % in Yavalath and Nim for three, and 55 % in
-EinStein, in which luck decides much. Full strength here means 200 simulations and no solver.
+even but larger: the calibration expects 63 % in four in a row, 66 % in Yavalath, 67 % in gomoku, 69 % in Hex 9x9, 70 %
+in minishogi and Othello, 71 % in Othello 10x10 and gomoku 11x11, 74 % in breakthrough, 76 % in Go, 77 % in Go 11x11 and
+Hex 11x11, and 81 % in Abalone. Where nine such steps would lead below random moves, level 1 plays at random and the
+steps are smaller: 58 % in Nim, Sim and tic-tac-toe, which are small games, 59 and 53 % in Yavalath and Nim for three,
+and 55 % in EinStein, in which luck decides much. Full strength here means 200 simulations and no solver.
 
 The table has the points of each level against the one below, and of level 1 against random moves, in games that did not
 serve to calibrate, with 95 % intervals; "-" has not been played. Abalone's level 10 played without its rule not
@@ -67,6 +67,7 @@ options of the last column; with `--check` for the matches, `--effort` and `--pa
 | Go 11x11 | 98 % (90 to 100) | 68 % (54 to 79) | 78 % (65 to 87) | 80 % (67 to 89) | 66 % (52 to 78) | 82 % (69 to 90) | 64 % (50 to 76) | 80 % (58 to 92) | 80 % (58 to 92) | 90 % (70 to 97) | 50 (1 to 7), 20 (8 to 10) | `--effort 300 --pairs 25` |
 | Sim | 52 % (45 to 58) | 58 % (51 to 65) | 64 % (57 to 70) | 57 % (51 to 64) | 60 % (53 to 67) | 56 % (50 to 63) | 54 % (47 to 61) | 57 % (51 to 64) | 62 % (55 to 68) | 60 % (53 to 66) | 200 | `--plies 0` |
 | tic-tac-toe | 49 % (42 to 56) | 58 % (51 to 65) | 56 % (49 to 63) | 50 % (43 to 57) | 58 % (52 to 65) | 50 % (44 to 57) | 56 % (49 to 63) | 62 % (55 to 69) | 56 % (49 to 63) | 57 % (51 to 64) | 200 | `--plies 0` |
+| four in a row on 6x6 (tic-tac-toe) | 72 % (58 to 83) | 62 % (48 to 74) | 62 % (48 to 74) | 60 % (46 to 72) | 72 % (58 to 83) | 68 % (54 to 79) | 56 % (42 to 69) | 58 % (44 to 71) | 59 % (43 to 73) | 65 % (43 to 82) | 50 (1 to 8), 40 (9), 20 (10) | `--effort 300 --pairs 25` |
 | Nim | 50 % (43 to 56) | 62 % (55 to 68) | 62 % (55 to 68) | 56 % (49 to 62) | 68 % (61 to 74) | 54 % (47 to 61) | 56 % (50 to 63) | 65 % (58 to 71) | 58 % (51 to 65) | 59 % (52 to 66) | 200 | `--plies 0` |
 | Nim for three | 50 % (45 to 56) | 55 % (49 to 60) | 53 % (47 to 58) | 51 % (45 to 57) | 54 % (48 to 60) | 53 % (48 to 59) | 54 % (49 to 60) | 52 % (46 to 58) | 55 % (50 to 61) | 57 % (52 to 63) | 300 | `--plies 0` |
 
@@ -81,10 +82,10 @@ made 141,870, with 0.1 ms:
 | 2048, mean score | 2,140 (1,633 to 2,694) | 3,096 (2,289 to 4,045) | 6,940 (5,340 to 8,532) | 7,264 (5,235 to 9,486) | 13,610 (9,953 to 17,610) | 23,080 (16,430 to 30,040) | 30,700 (19,700 to 42,790) | 55,210 (39,940 to 72,100) | 62,780 (45,330 to 80,970) | 140,300 (123,300 to 152,200) | 15 |
 | cube, share solved | 0.11 (0.05 to 0.17) | 0.19 (0.12 to 0.27) | 0.28 (0.20 to 0.37) | 0.45 (0.35 to 0.55) | 0.61 (0.52 to 0.70) | 0.69 (0.60 to 0.78) | 0.78 (0.70 to 0.86) | 0.73 (0.65 to 0.81) | 0.87 (0.80 to 0.93) | 1.00 (1.00 to 1.00) | 100 |
 
-Other sizes of Hex, Othello, gomoku and Go have the levels of Hex 9x9, Othello 10x10, gomoku 11x11 and Go 11x11. In games for
-three, one player of a level sits among two of the level below, and the points say how often it does better than one of them.
-Champions of your own have not been calibrated. They share one scale, whose steps were between 55 and 81 % in matches of
-Connect Four and breakthrough.
+Other sizes of Hex, Othello, gomoku, Go and four in a row have the levels of Hex 9x9, Othello 10x10, gomoku 11x11, Go
+11x11 and four in a row on 6x6. In games for three, one player of a level sits among two of the level below, and the
+points say how often it does better than one of them. Champions of your own have not been calibrated. They share one
+scale, whose steps were between 55 and 81 % in matches of Connect Four and breakthrough.
 
 ## Speed
 
