@@ -21,9 +21,9 @@ class Images:
     sources: NDArray[np.int64]  # [row, cell]: the cell whose value comes there
     moves: NDArray[np.int64]  # [row, move]: what it becomes
 
-    def row(self, symmetry: int, seat: int) -> int:
-        """Where the tables say what a symmetry does to a position of which that seat is the mover."""
-        return symmetry + self.count * seat if self.views > 1 else symmetry
+    def rows(self, symmetries: Any, seats: Any) -> Any:
+        """Where the tables say what these symmetries do to positions of which those seats are the movers."""
+        return symmetries + self.count * seats if self.views > 1 else symmetries
 
 
 @lru_cache(maxsize=64)

@@ -177,13 +177,9 @@ class Symmetries:
 
     def __init__(self, game: Game, device: str | torch.device):
         found = images(game)
-        self.count, self.views = found.count, found.views
+        self.count, self.rows = found.count, found.rows
         self.sources = torch.tensor(found.sources, device=device)
         self.moves = torch.tensor(found.moves, device=device)
-
-    def rows(self, which: Tensor, seats: Tensor) -> Tensor:
-        """Where the tables say what symmetry `which[i]` does to a position of which `seats[i]` is the mover."""
-        return which + self.count * seats if self.views > 1 else which
 
     def apply(self, rows: Tensor, planes: Tensor, moves: Tensor) -> tuple[Tensor, Tensor]:
         """The images of positions; moves int64, -1 stays."""

@@ -49,7 +49,7 @@ class RawNet:
         if not self.symmetries:
             return self._evaluator(planes)
         group = images(game)
-        rows = np.array([[group.row(k, state.turn) for state in states] for k in range(group.count)])
+        rows = np.array([[group.rows(k, state.turn) for state in states] for k in range(group.count)])
         seen = np.take_along_axis(planes[None], group.sources[rows][:, :, None], 3)
         logits, values = self._evaluator(seen.reshape(-1, *planes.shape[1:]))
         logits = logits.reshape(*rows.shape, -1)
