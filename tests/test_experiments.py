@@ -10,8 +10,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from meijin.core.catalogue import make  # noqa: E402
+from meijin.learning.config import read  # noqa: E402
 from meijin.learning.nets.plan import Plan  # noqa: E402
 from meijin.learning.zero.config import ZeroConfig  # noqa: E402
+from meijin.learning.zero.presets import PRESETS, preset  # noqa: E402
 from meijin.training.zero_run import ZeroRun  # noqa: E402
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "zero"
@@ -35,6 +37,16 @@ def test_every_config_suits_its_game() -> None:
         game = make(config.game)
         assert config.unfit(game) is None, file
         assert Plan(game, config.shape).config == config.shape
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_configs_say_how_to_learn_whatever_the_preset(name: str) -> None:
+    """They are laid over a preset: what they leave out would change with it."""
+    for file in sorted(FOLDER.glob("*.json")):
+        alone = ZeroConfig.load(file)
+        laid = preset(name, make(alone.game)).changed(read(file))
+        said = [(each.training.optimizer, each.training.rate, each.shape.draw) for each in (alone, laid)]
+        assert said[0] == said[1], file
 
 
 @pytest.mark.usefixtures("interpreted")
