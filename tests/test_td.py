@@ -537,7 +537,7 @@ def test_the_command_trains_and_the_agent_plays(tmp_path: Path, monkeypatch: pyt
         (
             GAME,
             {"trace": 1, "horizon": 10**11},
-            "positions that an error reaches need 13,411.0 GiB, and 8.0 GiB are free; lower horizon",
+            "positions that an error reaches need 14,901.2 GiB, and 8.0 GiB are free; lower horizon",
         ),
         (GAME, {"threads": 10**9}, "threads=1,000,000,000 need "),
         (GAME, {"tuples.symmetries": 9}, "tuples.symmetries=9: tic_tac_toe has 8 symmetries"),

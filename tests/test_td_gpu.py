@@ -22,23 +22,25 @@ from meijin.learning.td.config import TdConfig
 from meijin.learning.td.gpu import GpuNetwork, by_feature
 from meijin.learning.td.kernels import make_enter
 from meijin.learning.td.network import Network
-from meijin.learning.td.room import ID, NONE, TD, Rule
+from meijin.learning.td.room import ACCUMULATING, DELAYED, ID, NONE, REPLACING, TD, Rule
 from meijin.training.events import Progress
 
 TUPLES: dict[str, Any] = {"tuples.count": 3, "tuples.length": 3, "tuples.symmetries": 1}
 RULES: dict[str, dict[str, Any]] = {
     "tic_tac_toe": {"trace": 0.5, "coherence": NONE, "random_plies": 2},
     "2048(size=2)": {"gamma": 0.99, "restarts": 0.9, "every": 3},
-    "2048(size=3)": {"cap": 3, "trace": 0.5, "replaces": 1},
+    "2048(size=3)": {"cap": 3, "trace": 0.5, "traces": REPLACING},
     "nim(heaps=(2, 3), players=3)": {"first_moves": 1, "learn_random": 1},
+    "2048(size=2, width=3)": {"cap": 9, "trace": 0.5, "traces": DELAYED},
+    "connect_four(width=4, height=3, connect=3)": {"trace": 0.5, "traces": DELAYED},
 }
 
 
 def rule(net: Network, **changes: Any) -> Rule:
     return Rule(
         kind=TD, learns=1, squashes=int(net.squashes), coherence=ID, alpha=1.0 / net.scale, beta=2.7, trace=0.0,
-        replaces=0, gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0, restarts=0.0,
-        every=1, replay=0, cap=net.game.longest,
+        traces=ACCUMULATING, group=1, gamma=1.0, epsilon=0.1, final=1, learn_random=0, random_plies=0, first_moves=0,
+        restarts=0.0, every=1, replay=0, cap=net.game.longest,
     )._replace(**changes)  # fmt: skip
 
 
@@ -140,7 +142,7 @@ def test_the_simulator_learns_as_a_cpu_does(tmp_path: Path) -> None:
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from meijin.training import td_run\n"
         "from test_td_gpu import RULES, begins_again, learned_alike, learns_and_resumes, promotes, share_once\n"
-        "share_once(); td_run.MOVES = 4\n"
+        "share_once(); td_run.FEW_MOVES = 4\n"
         "for name in RULES: learned_alike(name, games=2)\n"
         "promotes()\n"
         f"learns_and_resumes(Path({str(tmp_path / 'run')!r}))\n"

@@ -1,4 +1,4 @@
-"""Accumulating and replacing traces, as the textbook by Sutton and Barto has them."""
+"""Accumulating and replacing traces, as the textbook by Sutton and Barto has them, and delayed ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from meijin import OVER, Game, Piece, boards, features, game, make, training
 from meijin.core.errors import BadParameter
 from meijin.learning.td.network import Network
 
-KINDS = ("accumulating", "replacing")
+KINDS = ("accumulating", "replacing", "delayed")
 TRACE = 0.5
 PATH = np.array([[0, 0], [1, 0], [0, 0], [1, 1], [0, 0]])  # the cells as moves are made; the fourth move ends the game
 SEEN = (1, 4)  # the positions that are learned
@@ -75,13 +75,20 @@ def textbook(positions: list[list[int]], kind: str, alpha: float, horizon: int, 
     """The same with a trace for every weight; `positions` lists the active weights of each."""
     weights = np.zeros(2)
     for _ in range(games):
+        owed = np.zeros((len(positions), 2))
         for t, active in enumerate(positions):
             target = weights[positions[t + 1]].sum() if t + 1 < len(positions) else 1.0
             traces = np.zeros(2)
             for back in range(min(t + 1, horizon)):
                 counts = np.bincount(positions[t - back], minlength=2)
-                traces += TRACE**back * counts * (1 if kind == "accumulating" else traces == 0)
-            weights += alpha * (target - weights[active].sum()) * traces
+                owed[t - back] += (target - weights[active].sum()) * TRACE**back * counts
+                traces += TRACE**back * counts * (traces == 0 if kind == "replacing" else 1)
+            if kind != "delayed":
+                weights += alpha * (target - weights[active].sum()) * traces
+            elif t + 1 >= horizon:
+                weights += alpha * owed[t + 1 - horizon]
+        if kind == "delayed":
+            weights += alpha * owed[max(0, len(positions) - horizon + 1) :].sum(axis=0)
     return [float(weight) for weight in weights]
 
 
@@ -94,6 +101,9 @@ def textbook(positions: list[list[int]], kind: str, alpha: float, horizon: int, 
         # Errors of -0.375, 0.1875 and 0.515625, or of -0.25, 0.125 and 0.59375.
         ("accumulating", 2, [0.25 + 0.09375 + 0.12890625, 0.625 - 0.1875 + 0.046875 + 0.322265625]),
         ("replacing", 2, [0.25 + 0.0625 + 0.1484375, 0.5 - 0.125 + 0.03125 + 0.296875]),
+        ("delayed", 1, [0.25, 0.625]),  # as accumulating ones: there is but one error
+        # Errors of -0.375, 0.375 and 0.375: nothing changes before the end.
+        ("delayed", 2, [0.25 + 0.5 * (0.375 + 0.1875), 0.625 + 0.5 * (-0.375 + 0.1875 + 0.09375 + 0.375)]),
     ],
 )
 def test_a_weight_that_is_active_again_has_the_trace_of_the_textbook(
@@ -114,12 +124,17 @@ def test_symmetric_views_that_share_a_weight_are_one_position(kind: str, horizon
 
 
 @pytest.mark.parametrize(
-    ("kind", "traces"), [("accumulating", [0.5, 1.25, 1.75]), ("replacing", [0.5, 1.0, 1.0])], ids=KINDS
+    ("kind", "traces"), [("accumulating", [0.5, 1.25, 1.75]), ("replacing", [0.5, 1.0, 1.0])], ids=KINDS[:2]
 )
 def test_traces_of_features(kind: str, traces: list[float], tmp_path: Path) -> None:
     """The last weight is that of a constant 1, which every position has."""
     found = learned(tmp_path / "run", trace_kind=kind, games=1, features__by="first_cell")
     assert found == pytest.approx([0.5 * trace / sum(each**2 for each in traces) for trace in traces])
+
+
+def test_features_have_no_horizon_to_wait_for(tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match="trace_kind=delayed: with features, errors reach back to the beginning"):
+        learned(tmp_path / "run", trace_kind="delayed", features__by="first_cell")
 
 
 def test_replacing_all_traces_at_once_is_refused(tmp_path: Path) -> None:

@@ -89,6 +89,12 @@ def available() -> bool:
     return problem() is None
 
 
+def capability() -> tuple[int, int]:
+    """The current device's compute capability; (0, 0) under the simulator."""
+    require()
+    return (0, 0) if simulated() else tuple(cuda.get_current_device().compute_capability)
+
+
 def device_name() -> str:
     """What the device is called, as in "NVIDIA H200"."""
     require()
@@ -250,11 +256,16 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
     """Zeros in the device's memory."""
     require()
     array = cuda.device_array(shape, dtype)
+    clear(array)
+    return array
+
+
+def clear(array: Any) -> None:
+    """Fill an array in the device's memory with zeros."""
     if simulated():
-        array[:] = np.zeros(shape, dtype)
+        array[:] = np.zeros(array.shape, array.dtype)
     else:
         cuda.driver.device_memset(array, 0, array.nbytes)
-    return array
 
 
 def as_device(array: Any) -> Any:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from meijin.learning.td.gpu import GpuNetwork
 
 SLICE = 0.25  # seconds between two looks at the clock
-MOVES = 64  # of each game on a GPU in one go
+FEW_MOVES = 64  # of each game on a GPU in one go, as long as it is not known how long games and moves take
+LAUNCH = 0.05  # seconds that one go should take, many times what it costs to begin one
 GREEDY = 200  # games that measure the score of a game for one
 
 
@@ -105,13 +106,15 @@ class TdRun(Run[TdConfig]):
     def _play_on_gpu(self, gpu: GpuNetwork) -> tuple[NDArray[np.float64], int, int]:
         """At least as many games as an iteration has; those under way then belong to the next one."""
         gpu.make_current()
-        games, totals, done = self.config.games, np.zeros(self.game.seats + 4), 0
+        games, totals, done, moves = self.config.games, np.zeros(self.game.seats + 4), 0, FEW_MOVES
         began = time.perf_counter()
         while done < games:
-            slice_began = time.perf_counter()
-            while done < games and time.perf_counter() - slice_began < SLICE:
-                totals += gpu.play(self._rule(self.progress), MOVES)
-                done = int(totals[-2])
+            slice_began = launched = time.perf_counter()
+            while done < games and launched - slice_began < SLICE:
+                totals += gpu.play(self._rule(self.progress), moves)
+                done, before, launched = int(totals[-2]), launched, time.perf_counter()
+                missing = (games - done) * totals[-1] / max(done, 1) / self.config.at_once  # moves of each game
+                moves = max(1, int(min(missing + 1, moves * min(2.0, LAUNCH / (launched - before)))))
             if not self._report(done, int(totals[-1]), began) and done < games:
                 if self.stopping or not done:
                     raise Cut
@@ -158,7 +161,8 @@ class TdRun(Run[TdConfig]):
             alpha=config.alpha_at(progress) / net.scale,
             beta=float(config.beta),
             trace=float(config.trace),
-            replaces=group if config.trace_kind == "replacing" else 0,
+            traces=("accumulating", "replacing", "delayed").index(config.trace_kind),
+            group=group,
             gamma=float(config.gamma),
             epsilon=float(config.epsilon_at(progress)),
             final=int(config.final),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from meijin.learning import files
 from meijin.learning.config import RunConfig
 from meijin.learning.nets.config import NetConfig
 from meijin.learning.zero import checkpoint, fused
-from meijin.learning.zero.config import ZeroConfig
+from meijin.learning.zero.config import TrainingConfig, ZeroConfig
 from meijin.learning.zero.inference import INT8, make_current
 from meijin.learning.zero.learner import Learner
 from meijin.learning.zero.nets import Net
@@ -39,6 +40,7 @@ from meijin.training.window import Window
 
 RISING = "rising/"  # in a checkpoint: the weights that have not passed the gate yet
 RATED_GAMES, RATED_SIMULATIONS, RATED_PLIES = 128, 32, 4  # of the match that Elo is measured by
+COMPILE_PAYS = 400.0  # seconds of a run from which on torch.compile saves more time than it takes
 FIRST_GAMES = 3.0  # seconds that they may take before the learner compiles, which slows down what Python does
 WARM_SHARE = 0.5  # of a run's time, at most, to play the games of a warm start
 
@@ -123,7 +125,7 @@ class ZeroRun(Run[ZeroConfig]):
         self._use_device()
         with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
             torch.manual_seed(config.training.seed)
-            self.learner = Learner(self._net(), config.training, device, self.games[1:])
+            self.learner = Learner(self._net(), self._training(), device, self.games[1:])
         # With a gate, the net that plays is not the one that learns until that one has beaten it.
         self.playing = copy.deepcopy(self.learner.averaged) if config.gate.games else self.learner.averaged
         self._check_dtype()
@@ -142,6 +144,11 @@ class ZeroRun(Run[ZeroConfig]):
             self.cluster = Cluster(self.address, self._warnings.append)
             self.cluster.need_nodes()
             check_gpus(self.devices)
+
+    def _training(self) -> TrainingConfig:
+        """As the config has it, but not compiled in a short run."""
+        training, seconds = self.config.training, self.config.length.seconds
+        return dataclasses.replace(training, compiled=training.compiled and not 0 < seconds < COMPILE_PAYS)
 
     def _net(self) -> Net:
         net = Net(self.game, self.config.shape)
@@ -209,7 +216,7 @@ class ZeroRun(Run[ZeroConfig]):
         first = self.source is None
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
-        if first and config.training.compiled and not self.more_devices:
+        if first and self.learner.config.compiled and not self.more_devices:
             self.emit(Progress("self-play", self.source.wait(FIRST_GAMES), config.length.positions, {}))
             self.learner.prepare()
         began = self.clock.elapsed

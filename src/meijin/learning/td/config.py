@@ -62,8 +62,8 @@ class TdConfig(RunConfig):
     coherence: Literal["none", "id", "exp"] = "id"  # temporal coherence: a step size for each weight
     beta: Positive = 2.7  # of coherence=exp
     trace: Share = 0.0  # lambda: how much of an error reaches the position before, and so on
-    trace_kind: Literal["accumulating", "replacing"] = (
-        "accumulating"  # when a weight is active again: add to its trace, or restart it
+    trace_kind: Literal["accumulating", "replacing", "delayed"] = (
+        "accumulating"  # when a weight is active again: add to its trace, or restart it; delayed: learn once, later
     )
     horizon: Count = 10  # positions an error reaches at most, with tuples
     gamma: Share = 1.0  # discount for each move
@@ -145,6 +145,8 @@ class TdConfig(RunConfig):
                 )
         if self.restarts:
             return f"restarts={self.restarts:g}: with features, games begin at the start only; remove it"
+        if self.trace_kind == "delayed":
+            return "trace_kind=delayed: with features, errors reach back to the beginning of a game; use accumulating"
         if self.horizon != TdConfig.horizon:
             return f"horizon={self.horizon}: with features, errors reach back to the beginning of a game; remove it"
         return None

@@ -18,7 +18,7 @@ from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import EXP, NONE, scale
+from meijin.learning.td.room import EXP, NONE, REPLACING, scale
 
 
 class FeatureRoom(NamedTuple):
@@ -131,7 +131,7 @@ def adapt(table: Any, room: Any, rule: Any, at: int, x: Any, trace: Any, decay: 
     error = target - value
     squares = 1e-9
     for i in range(trace.shape[0]):
-        kept = 0.0 if rule.replaces and room.slopes[i] != 0.0 else decay
+        kept = 0.0 if rule.traces == REPLACING and room.slopes[i] != 0.0 else decay
         trace[i] = kept * trace[i] + room.slopes[i]
         squares += trace[i] * trace[i]
     step = rule.alpha / max(1.0, squares)

@@ -17,14 +17,13 @@ from meijin.learning.td.gpu_kernel import (
     FRESH,
     LANES,
     LAST,
+    LEARNERS,
     LEFT,
     VISITS,
     Games,
     Lookup,
     fading,
-    learner,
     promoting,
-    replacing_learner,
 )
 from meijin.learning.td.network import Network
 from meijin.learning.td.room import KEPT, Rule
@@ -53,7 +52,7 @@ class GpuNetwork:
             raise BadParameter(
                 f"tuples: {len(network.table):,} weights are more than a GPU can number; use fewer tuples"
             )
-        traces = at_once * network.game.seats * reach * (network.features + 2)
+        traces = at_once * network.game.seats * reach * (network.features + 4)
         needed = 4 * ((VISITS + 1) * len(network.table) + traces) + self._kept * network.game.dtype.itemsize
         if needed > (free := cuda.free_memory()):
             raise BadParameter(
@@ -113,10 +112,11 @@ class GpuNetwork:
 
     def _run(self, games: Games, count: int, rule: Rule, moves: int, steps: float) -> NDArray[np.float64]:
         """Have the first games go on."""
-        before = games.totals.copy_to_host()
         args = self._lookup, self._table, games, rule, moves, float(steps)
-        cuda.blocks(self.network.game, replacing_learner if rule.replaces else learner, count, LANES, *args)
-        return np.asarray((games.totals.copy_to_host() - before).sum(axis=0))
+        cuda.blocks(self.network.game, LEARNERS[rule.traces], count, LANES, *args)
+        found = games.totals.copy_to_host().sum(axis=0)
+        cuda.clear(games.totals)
+        return np.asarray(found)
 
     def _start(self, count: int, reach: int, seed: int, left: int = -1) -> Games:
         game, features = self.network.game, self.network.features
@@ -126,6 +126,7 @@ class GpuNetwork:
             states=cuda.as_device(game.states(count)),
             past=cuda.zeros((count, game.seats, reach, features), np.uint32),
             slopes=cuda.zeros((count, game.seats, reach), np.float64),
+            owed=cuda.zeros((count, game.seats, reach), np.float64),
             length=cuda.zeros((count, game.seats), np.int64),
             spoilt=cuda.zeros((count, game.seats), np.int64),
             earlier=cuda.zeros((count, game.seats), np.float64),

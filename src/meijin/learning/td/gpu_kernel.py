@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from meijin.core import cuda as device
+from meijin.core import cuda_rows
 from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import EXP, KEPT, NONE, scale
+from meijin.learning.td.room import ACCUMULATING, DELAYED, EXP, KEPT, NONE, REPLACING, scale
 from meijin.learning.td.weigh import make_look, make_place, replace, squash
 
 LANES = 32  # threads of a warp
@@ -41,6 +42,7 @@ class Games(NamedTuple):
     states: Any  # records [game]
     past: Any  # uint32 [game, seat, reach, feature]: the weights of positions that an error reaches
     slopes: Any  # float64 [game, seat, reach]
+    owed: Any  # float64 [game, seat, reach]
     length: Any  # int64 [game, seat]
     spoilt: Any  # int64 [game, seat]
     earlier: Any  # float64 [game, seat]
@@ -71,15 +73,23 @@ def learner(game: Game) -> Function:
 
     `table` is float32 [weight, 4]. `steps`: the moves each game has made since visits are counted.
     """
-    return _learner(game, False)
+    return _learner(game, ACCUMULATING)
 
 
 def replacing_learner(game: Game) -> Function:
     """The same with replacing traces; a kernel of its own, as the other one would lose speed."""
-    return _learner(game, True)
+    return _learner(game, REPLACING)
 
 
-def _learner(game: Game, replaces: bool) -> Function:
+def delayed_learner(game: Game) -> Function:
+    """The same with delayed traces."""
+    return _learner(game, DELAYED)
+
+
+LEARNERS = learner, replacing_learner, delayed_learner  # by kind of traces
+
+
+def _learner(game: Game, traces: int) -> Function:
     global cuda  # noqa: PLW0603
     cuda = device.module()
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
@@ -96,11 +106,26 @@ def _learner(game: Game, replaces: bool) -> Function:
         def weight(table: Any, i: Any) -> Any:
             return table[i, WEIGHT]
 
+        def load(table: Any, i: Any) -> Any:
+            return table[i, WEIGHT], table[i, SIGNED], table[i, ABSOLUTE], table[i, VISITS]
+
     else:
+        load = cuda_rows.loader()
 
         def weight(table: Any, i: Any) -> Any:
             """As it is now: a multiprocessor's own cache does not see what others change."""
             return cuda.ldcg(table, (i, np.uint64(WEIGHT)))
+
+    if cuda_rows.adds():
+        add = cuda_rows.adder()
+    else:
+
+        def add(table: Any, i: Any, weight: Any, signed: Any, absolute: Any, visits: Any) -> None:
+            cuda.atomic.add(table, (i, WEIGHT), weight)
+            cuda.atomic.add(table, (i, SIGNED), signed)
+            cuda.atomic.add(table, (i, ABSOLUTE), absolute)
+            if visits != 0:
+                cuda.atomic.add(table, (i, VISITS), visits)
 
     def index(lookup: Any, view: int, seen: Any, j: int, f: int) -> Any:
         """What feature f adds to where the tables of a seat begin, if the cells are those of row j."""
@@ -113,17 +138,22 @@ def _learner(game: Game, replaces: bool) -> Function:
 
     def look_up(lookup: Any, table: Any, view: int, seen: Any, at: Any, parts: Any, count: int, lane: int) -> None:
         """This thread's part of the values of some positions. Those of four arrive together."""
+        features = lookup.first.shape[0]
         for j in range(0, count, 4):  # rows beyond the last are of earlier positions
             x0 = x1 = x2 = x3 = 0.0
-            for f in range(lane, lookup.first.shape[0], LANES):
-                i0 = at[j] + index(lookup, view, seen, j, f)
-                i1 = at[j + 1] + index(lookup, view, seen, j + 1, f)
-                i2 = at[j + 2] + index(lookup, view, seen, j + 2, f)
-                i3 = at[j + 3] + index(lookup, view, seen, j + 3, f)
-                x0 += weight(table, i0)
-                x1 += weight(table, i1)
-                x2 += weight(table, i2)
-                x3 += weight(table, i3)
+            for f in range(lane, features, LANES):
+                i0 = i1 = i2 = i3 = np.int64(lookup.first[f])
+                for entry in range(view * lookup.entries, (view + 1) * lookup.entries):
+                    cell = lookup.cells[np.uint64(entry * features + f)]
+                    base = np.int64(entry * lookup.values * features + f)
+                    i0 += lookup.codes[np.uint64(base + seen[j, cell] * features)]
+                    i1 += lookup.codes[np.uint64(base + seen[j + 1, cell] * features)]
+                    i2 += lookup.codes[np.uint64(base + seen[j + 2, cell] * features)]
+                    i3 += lookup.codes[np.uint64(base + seen[j + 3, cell] * features)]
+                x0 += weight(table, at[j] + np.uint64(i0))
+                x1 += weight(table, at[j + 1] + np.uint64(i1))
+                x2 += weight(table, at[j + 2] + np.uint64(i2))
+                x3 += weight(table, at[j + 3] + np.uint64(i3))
             parts[j, lane], parts[j + 1, lane], parts[j + 2, lane], parts[j + 3, lane] = x0, x1, x2, x3
 
     def total(parts: Any, j: int) -> Any:
@@ -135,30 +165,57 @@ def _learner(game: Game, replaces: bool) -> Function:
             d += parts[j, i + 3]
         return (a + b) + (c + d)
 
-    def rate(table: Any, rule: Any, i: Any, visits: float, steps: float) -> Any:
-        """The step size of a weight that has been visited once more or not."""
+    def latest(length: int, reach: int) -> Any:
+        """Where the latest of so many positions is kept; 32 bits are divided in a fraction of the time of 64."""
+        return np.int64(np.uint64(np.uint32(length - 1)) % np.uint64(np.uint32(reach)))
+
+    def size(rule: Any, signed: Any, absolute: Any, visits: Any, steps: Any) -> Any:
+        """The step size of a weight with that coherence that was visited so often."""
         found = np.float32(rule.alpha)
-        if rule.coherence != NONE and table[i, ABSOLUTE] > 0.0:
-            ratio = abs(table[i, SIGNED]) / table[i, ABSOLUTE]
+        if rule.coherence != NONE and absolute > 0.0:
+            ratio = abs(signed) / absolute
             if rule.coherence == EXP:
                 ratio = np.float32(math.exp(rule.beta * (ratio - 1.0)))
             found *= ratio
-        return found / max(np.float32(1.0), (table[i, VISITS] + visits) / steps)
+        return found / max(np.float32(1.0), visits / steps)
 
-    def adjust(table: Any, rule: Any, i: Any, size: float, change: float, visits: float) -> None:
-        if rule.coherence != NONE:
-            cuda.atomic.add(table, (i, SIGNED), np.float32(change))
-            cuda.atomic.add(table, (i, ABSOLUTE), np.float32(abs(change)))
-        if visits > 0.0:
-            cuda.atomic.add(table, (i, VISITS), np.float32(visits))
-        cuda.atomic.add(table, (i, WEIGHT), np.float32(size * change))
+    def change(
+        table: Any, rule: Any, past: Any, slot: int, change: float, visits: float, lane: int, steps: Any
+    ) -> None:
+        """This thread's part of the weights of a position, which have been visited once more or not."""
+        by, more, features = np.float32(change), np.float32(visits), past.shape[1]
+        seen = by if rule.coherence != NONE else np.float32(0.0)
+        for f in range(lane, features, 2 * LANES):  # two weights arrive together
+            other = f + LANES if f + LANES < features else f
+            i, j = np.uint64(past[slot, f]), np.uint64(past[slot, other])
+            first, second = other != f, True
+            if traces == REPLACING:
+                first, second = first and i != GONE, j != GONE
+                i, j = i if i != GONE else np.uint64(0), j if j != GONE else np.uint64(0)
+            _, signed0, absolute0, visits0 = load(table, i)
+            _, signed1, absolute1, visits1 = load(table, j)
+            if first:
+                step = size(rule, signed0, absolute0, visits0 + more, steps)
+                add(table, i, step * by, seen, abs(seen), more)
+            if second:
+                step = size(rule, signed1, absolute1, visits1 + more, steps)
+                add(table, j, step * by, seen, abs(seen), more)
 
     def adapt(
-        table: Any, rule: Any, past: Any, slopes: Any, length: int, parts: Any, lane: int, target: float, steps: Any
+        table: Any,
+        rule: Any,
+        past: Any,
+        slopes: Any,
+        owed: Any,
+        length: int,
+        parts: Any,
+        lane: int,
+        target: float,
+        steps: Any,
     ) -> Any:
         """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error."""
         reach = past.shape[0]
-        slot = (length - 1) % reach
+        slot = latest(length, reach)
         x = 0.0
         for f in range(lane, past.shape[1], LANES):
             x += weight(table, np.uint64(past[slot, f]))
@@ -169,43 +226,37 @@ def _learner(game: Game, replaces: bool) -> Function:
             value = squash(value)
             slopes[slot] = 1.0 - value * value
         error = target - value
-        count, decay = min(length, reach), rule.trace * rule.gamma
-        share, first = error, 1.0
-        if replaces:
-            for back in range(count):
-                slot = (length - 1 - back) % reach
-                for f in range(lane, past.shape[1], LANES):
-                    if past[slot, f] != GONE:
-                        i = np.uint64(past[slot, f])
-                        adjust(table, rule, i, rate(table, rule, i, first, steps), share * slopes[slot], first)
-                share *= decay
-                first = 0.0
-            cuda.syncthreads()
-            return error
-        for back in range(0, count, 4):  # the weights of four positions arrive together
-            n = count - back
-            k0 = (length - 1 - back) % reach
-            k1 = (length - 2 - back) % reach if n > 1 else k0
-            k2 = (length - 3 - back) % reach if n > 2 else k0
-            k3 = (length - 4 - back) % reach if n > 3 else k0
-            c0, c1 = share * slopes[k0], share * decay * slopes[k1]
-            c2, c3 = share * decay**2 * slopes[k2], share * decay**3 * slopes[k3]
-            for f in range(lane, past.shape[1], LANES):
-                i0, i1 = np.uint64(past[k0, f]), np.uint64(past[k1, f])
-                i2, i3 = np.uint64(past[k2, f]), np.uint64(past[k3, f])
-                s0, s1 = rate(table, rule, i0, first, steps), rate(table, rule, i1, 0.0, steps)
-                s2, s3 = rate(table, rule, i2, 0.0, steps), rate(table, rule, i3, 0.0, steps)
-                adjust(table, rule, i0, s0, c0, first)
-                if n > 1:
-                    adjust(table, rule, i1, s1, c1, 0.0)
-                if n > 2:
-                    adjust(table, rule, i2, s2, c2, 0.0)
-                if n > 3:
-                    adjust(table, rule, i3, s3, c3, 0.0)
-            share *= decay**4
-            first = 0.0
+        count, share, visits = min(length, reach), error, 1.0
+        for back in range(count):
+            if traces != DELAYED:
+                change(table, rule, past, slot, share * slopes[slot], visits, lane, steps)
+            elif lane == back % LANES:
+                owed[slot] += share
+            share *= rule.trace * rule.gamma
+            visits = 0.0
+            slot = slot - 1 if slot > 0 else reach - 1
         cuda.syncthreads()
+        if traces == DELAYED and count == reach:  # no later error reaches the earliest
+            settle(table, rule, past, slopes, owed, slot + 1 if slot + 1 < reach else 0, lane, steps)
         return error
+
+    def settle(table: Any, rule: Any, past: Any, slopes: Any, owed: Any, slot: int, lane: int, steps: Any) -> None:
+        """Have a position learn what it is owed."""
+        by = owed[slot]
+        if by != 0.0:
+            change(table, rule, past, slot, by * slopes[slot], 1.0, lane, steps)
+        cuda.syncthreads()
+        if lane == 0:
+            owed[slot] = 0.0
+        cuda.syncthreads()
+
+    def forget(table: Any, rule: Any, games: Any, g: int, seat: int, length: int, lane: int, steps: Any) -> int:
+        """No later error reaches this seat's positions, which it then has none of."""
+        if traces == DELAYED and rule.learns:
+            past, slopes, owed = games.past[g, seat], games.slopes[g, seat], games.owed[g, seat]
+            for slot in range(min(length, past.shape[0])):
+                settle(table, rule, past, slopes, owed, slot, lane, steps)
+        return 0
 
     def kernel(lookup: Any, table: Any, games: Any, rule: Any, moves_each: int, steps: float) -> None:
         g, lane = cuda.blockIdx.x, cuda.threadIdx.x
@@ -264,7 +315,7 @@ def _learner(game: Game, replaces: bool) -> Function:
                         play(s, moves[begun % n])
                         begun += 1
                 for k in range(seats):
-                    length[k], spoilt[k], earlier[k] = 0, 0, 0.0
+                    spoilt[k], earlier[k] = 0, 0.0
                 last = -1
             t = turn(s)
             while t == CHANCE and plies < rule.cap:  # chance has no part in a game that is broken off
@@ -278,12 +329,13 @@ def _learner(game: Game, replaces: bool) -> Function:
                         fits = rule.learn_random or spoilt[k] == 0
                         if rule.learns and length[k] > 0 and fits and (rule.final or k == last):
                             gained = (scores[k] - middle) / half - earlier[k]
-                            past, slopes = games.past[g, k], games.slopes[g, k]
-                            error = adapt(
-                                table, rule, past, slopes, length[k], parts, lane, gained, np.float32(steps + made)
-                            )
+                            past, slopes, owed = games.past[g, k], games.slopes[g, k], games.owed[g, k]
+                            now = np.float32(steps + made)
+                            error = adapt(table, rule, past, slopes, owed, length[k], parts, lane, gained, now)
                             squares += error * error
                             errors += 1.0
+                for k in range(seats):
+                    length[k] = forget(table, rule, games, g, k, length[k], lane, np.float32(steps + made))
                 done += 0 if again else 1
                 left -= 1 if left > 0 else 0
                 last = FRESH
@@ -338,10 +390,11 @@ def _learner(game: Game, replaces: bool) -> Function:
             # ---- learn ----
             if rule.learns:
                 if not rule.learn_random and (random or spoilt[t] != 0):
-                    length[t] = 0
+                    length[t] = forget(table, rule, games, g, t, length[t], lane, np.float32(steps + made))
                 elif length[t] > 0:
-                    past, slopes, target = games.past[g, t], games.slopes[g, t], best - earlier[t]
-                    error = adapt(table, rule, past, slopes, length[t], parts, lane, target, np.float32(steps + made))
+                    past, slopes, owed = games.past[g, t], games.slopes[g, t], games.owed[g, t]
+                    target, now = best - earlier[t], np.float32(steps + made)
+                    error = adapt(table, rule, past, slopes, owed, length[t], parts, lane, target, now)
                     squares += error * error
                     errors += 1.0
                 if random:
@@ -362,19 +415,19 @@ def _learner(game: Game, replaces: bool) -> Function:
             cuda.syncthreads()
             copy(own, next_)
             if rule.learns:
-                if over:
-                    length[t] = 0  # this position needs no estimate
+                if over:  # this position needs no estimate
+                    length[t] = forget(table, rule, games, g, t, length[t], lane, np.float32(steps + made))
                 else:
-                    slot = length[t] % reach
+                    slot = latest(length[t] + 1, reach)
                     for f in range(lane, features, LANES):
                         games.past[g, t, slot, f] = at[row] + index(lookup, lookup.views[t], seen, row, f)
                     games.slopes[g, t, slot] = 1.0
                     length[t] += 1
                     earlier[t] = 0.0 if bounded else gained
             cuda.syncthreads()
-            if replaces and rule.learns and not over:
-                latest, count = (length[t] - 1) % reach, min(length[t], reach)
-                replace(games.past[g, t], latest, count, rule.replaces, GONE, lane, LANES)
+            if traces == REPLACING and rule.learns and not over:
+                slot, count = latest(length[t], reach), min(length[t], reach)
+                replace(games.past[g, t], slot, count, rule.group, GONE, lane, LANES)
                 cuda.syncthreads()
             last = t
             plies += 1

@@ -15,7 +15,7 @@ from meijin.core.compile import Function, inlined
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import ENDS, EXP, GONE, KEPT, NONE, TD, Q, scale
+from meijin.learning.td.room import ACCUMULATING, DELAYED, ENDS, EXP, GONE, KEPT, NONE, REPLACING, TD, Q, scale
 from meijin.learning.td.weigh import (
     choose,
     differ,
@@ -58,7 +58,7 @@ def _adjust_left(table: Any, rule: Any, weights: Any, change: float) -> None:
             _adjust(table, rule, weights[f : f + 1], change)
 
 
-def _make_adapt(game: Game, replaces: bool) -> Function:
+def _make_adapt(game: Game, traces: int) -> Function:
     seats = game.seats
 
     @inlined
@@ -75,13 +75,25 @@ def _make_adapt(game: Game, replaces: bool) -> Function:
         room.totals[seats + 1] += 1.0
         for back in range(min(room.length[seat], reach)):
             slot = (room.length[seat] - 1 - back) % reach
-            if replaces and back > 0:
+            if traces == DELAYED:
+                room.owed[seat, slot] += error
+                if back == reach - 1:  # no later error reaches it
+                    _settle(table, room, rule, seat, slot)
+            elif traces == REPLACING and back > 0:
                 _adjust_left(table, rule, room.past[seat, slot], error * room.slopes[seat, slot])
             else:
                 _adjust(table, rule, room.past[seat, slot], error * room.slopes[seat, slot])
             error *= rule.trace * rule.gamma
 
     return adapt
+
+
+@inlined
+def _settle(table: Any, room: Any, rule: Any, seat: int, slot: int) -> None:
+    """Have a position learn what it is owed."""
+    if room.owed[seat, slot] != 0.0:
+        _adjust(table, rule, room.past[seat, slot], room.owed[seat, slot] * room.slopes[seat, slot])
+        room.owed[seat, slot] = 0.0
 
 
 def _rehearse(
@@ -123,23 +135,39 @@ def episodes(game: Game) -> Function:
 
     Final scores are added up, of games from the start only; so are games counted.
     """
-    return _episodes(game, False)
+    return _episodes(game, ACCUMULATING)
 
 
 def replacing_episodes(game: Game) -> Function:
     """The same with replacing traces; a kernel of its own, as the other one would lose speed."""
-    return _episodes(game, True)
+    return _episodes(game, REPLACING)
 
 
-def _episodes(game: Game, replaces: bool) -> Function:
+def delayed_episodes(game: Game) -> Function:
+    """The same with delayed traces."""
+    return _episodes(game, DELAYED)
+
+
+EPISODES = episodes, replacing_episodes, delayed_episodes  # by kind of traces
+
+
+def _episodes(game: Game, traces: int) -> Function:
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
-    pick, weigh, adapt, place = picker(game), make_weigh(game), _make_adapt(game, replaces), make_place(game)
+    pick, weigh, adapt, place = picker(game), make_weigh(game), _make_adapt(game, traces), make_place(game)
     (middle, half), bounded, seats, count = scale(game), game.bounded, game.seats, len(game.board.cells)
 
     @inlined
     def remember(table: Any, room: Any, rule: Any, seat: int, reward: float, more: float) -> None:
         past = room.past[seat, (room.length[seat] - 1) % room.past.shape[1]]
         _rehearse(table, rule, room.memory, room.facts, room.filled, room.rng, past, room.best, reward, more)
+
+    @inlined
+    def forget(table: Any, room: Any, rule: Any, seat: int) -> None:
+        """No later error reaches this seat's positions."""
+        if traces == DELAYED:
+            for slot in range(min(room.length[seat], room.past.shape[1])):
+                _settle(table, room, rule, seat, slot)
+        room.length[seat] = 0
 
     def kernel(layout: Any, table: Any, room: Any, rule: Any, games: int) -> int:
         made = 0
@@ -154,7 +182,6 @@ def _episodes(game: Game, replaces: bool) -> Function:
                 copy(room.states[0:1], room.kept[kept : kept + 1])
                 again, length = True, (kept + 1) * rule.every
             for k in range(seats):
-                room.length[k] = 0
                 room.spoilt[k] = 0
                 room.earlier[k] = 0.0
             t = turn(s)
@@ -215,7 +242,7 @@ def _episodes(game: Game, replaces: bool) -> Function:
                 # ---- learn ----
                 if rule.learns:
                     if rule.kind == TD and not rule.learn_random and (random or room.spoilt[t] != 0):
-                        room.length[t] = 0
+                        forget(table, room, rule, t)
                     elif room.length[t] > 0:
                         adapt(table, room, rule, t, best - room.earlier[t])
                         if rule.replay > 0:
@@ -226,19 +253,19 @@ def _episodes(game: Game, replaces: bool) -> Function:
                             remember(table, room, rule, t, room.so_far[greedy] - room.earlier[t], more)
                     if random:
                         if rule.kind == Q:
-                            room.length[t] = 0
+                            forget(table, room, rule, t)
                         for k in range(seats):
                             room.spoilt[k] = 1
                     room.spoilt[t] = 0
                     if room.count[chosen] == ENDS:
-                        room.length[t] = 0  # this position needs no estimate
+                        forget(table, room, rule, t)  # this position needs no estimate
                     else:
                         slot = room.length[t] % reach
                         choose(room, chosen, room.past[t, slot])
                         room.slopes[t, slot] = 1.0
                         room.length[t] += 1
-                        if replaces:
-                            replace(room.past[t], slot, min(room.length[t], reach), rule.replaces, GONE, 0, 1)
+                        if traces == REPLACING:
+                            replace(room.past[t], slot, min(room.length[t], reach), rule.group, GONE, 0, 1)
                         room.earlier[t] = 0.0 if bounded else room.so_far[chosen]
                 play(s, moves[chosen])
                 if rule.kind == TD and room.count[chosen] != ENDS:  # only what chance or others change is left to do
@@ -259,6 +286,8 @@ def _episodes(game: Game, replaces: bool) -> Function:
                         adapt(table, room, rule, k, gained)
                         if rule.replay > 0:
                             remember(table, room, rule, k, gained, 0.0)
+            for k in range(seats):
+                forget(table, room, rule, k)
             done += 0 if again else 1
         return made
 

@@ -122,8 +122,7 @@ class Network:
 
     def play(self, memory: Any, rule: Rule, games: int) -> int:
         """Play games and learn from them; returns the moves made."""
-        episodes = kernels.replacing_episodes if rule.replaces else kernels.episodes
-        return int(self.game.kernel(episodes)(self.layout, self.table, memory, rule, games))
+        return int(self.game.kernel(kernels.EPISODES[rule.traces])(self.layout, self.table, memory, rule, games))
 
     # ---- values ----
 

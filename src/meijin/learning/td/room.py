@@ -11,6 +11,7 @@ from meijin.core.game import Game
 
 TD, SARSA, Q = range(3)
 NONE, ID, EXP = range(3)  # kinds of temporal coherence
+ACCUMULATING, REPLACING, DELAYED = range(3)  # kinds of traces
 KEPT = 20  # positions that later games can begin at
 GONE = np.uint64(2**64 - 1)  # in `past`, instead of a weight whose trace was replaced
 
@@ -25,7 +26,8 @@ class Rule(NamedTuple):
     alpha: float  # step size of one weight
     beta: float
     trace: float  # lambda
-    replaces: int  # 0: traces accumulate; else they are replaced, and so many features in a row share a table
+    traces: int  # ACCUMULATING, REPLACING or DELAYED
+    group: int  # so many features in a row share a table
     gamma: float
     epsilon: float
     final: int  # 1: every seat learns the final score
@@ -64,6 +66,7 @@ class Room(NamedTuple):
     best: Any  # uint64 [feature]: the weights after the best move, from the beginning of the table
     past: Any  # uint64 [seat, reach, feature]: the weights of positions that an error reaches
     slopes: Any  # float64 [seat, reach]: of the output there
+    owed: Any  # float64 [seat, reach]: with delayed traces, the errors that have reached it so far
     length: Any  # int64 [seat]: how many there are
     spoilt: Any  # int64 [seat]: 1 after a random move of another seat
     earlier: Any  # float64 [seat]: its score in the latest of them
@@ -104,6 +107,7 @@ def make_room(
         best=zeros(features, np.uint64),
         past=zeros((seats, reach, features), np.uint64),
         slopes=zeros((seats, reach)),
+        owed=zeros((seats, reach)),
         length=zeros(seats, np.int64),
         spoilt=zeros(seats, np.int64),
         earlier=zeros(seats),

@@ -29,7 +29,7 @@ def of_weights(weights: int, size: int, remedy: str) -> Need:
 
 def of_threads(config: TdConfig, room: Any) -> list[Need]:
     """What all threads need. `room` is that of each, made with `nbytes`: numbers of bytes in place of its arrays."""
-    replay, reach = room.memory + room.facts, room.past + room.slopes
+    replay, reach = room.memory + room.facts, sum(getattr(room, name, 0) for name in ("past", "slopes", "owed"))
     rest = sum(part if isinstance(part, int) else part.nbytes for part in room) - replay - reach
     return [
         (config.threads * replay, f"memory={many(config.memory)} remembered moves", "lower memory"),

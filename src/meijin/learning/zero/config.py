@@ -80,7 +80,7 @@ class TrainingConfig:
     validation: Natural = 0  # positions set aside, to see how the net does on what it has not learned; 0: none
     symmetries: bool = True  # show every position in a random symmetry of the game
     mixed: bool = True  # bfloat16 where the device is fast at it
-    compiled: bool = False  # use torch.compile
+    compiled: bool = False  # use torch.compile, in runs of 400 s and more: it takes half a minute itself
     threads: Count = 1  # on a CPU; more than one costs more than it gains beside self-play
     initial: Literal["even", "xavier"] = (
         "even"  # first weights: blocks change nothing and answers are even; or "xavier": Glorot's uniform ones
