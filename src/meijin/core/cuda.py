@@ -129,17 +129,20 @@ def require() -> None:
 def device_kernel(game: Game, maker: Any) -> Any:
     """The CUDA kernel that `maker` specialises to a game; under the simulator its functions stay interpreted.
 
-    A kernel may say how many registers a thread may have at most: `kernel.registers = 128`.
+    A kernel may say how many registers a thread may have at most, and what share of a multiprocessor's memory, in per
+    cent, should be shared memory rather than its cache: `kernel.registers = 128`, `kernel.shared = 28`.
     """
     require()
     if (maker, "cuda") not in game._kernels:
         plain = maker(game)
-        limit = getattr(plain, "registers", None)
-        kernel = module().jit(plain) if simulated() else module().jit(linked(plain), max_registers=limit)
-        if not simulated():
-            kernel._cache = _KernelCache(
-                digest(plain), f"{game.name}-cuda", version("numba-cuda"), f"registers={limit}"
-            )
+        if simulated():
+            kernel = module().jit(plain)
+        else:
+            own = {"max_registers": getattr(plain, "registers", None)}
+            if (share := getattr(plain, "shared", None)) is not None:
+                own["shared_memory_carveout"] = share
+            kernel = module().jit(linked(plain), **own)
+            kernel._cache = _KernelCache(digest(plain), f"{game.name}-cuda", version("numba-cuda"), str(own))
         game._kernels[maker, "cuda"] = kernel
     return game._kernels[maker, "cuda"]
 

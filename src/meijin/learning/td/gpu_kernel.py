@@ -26,6 +26,8 @@ from meijin.learning.td.weigh import make_look, make_place, replace, squash
 
 LANES = 32  # threads of a warp
 REGISTERS = 128  # of each: so that 16 warps share a multiprocessor
+CARVEOUT = 28  # per cent of its memory that are not its cache: enough for small games
+LISTING = 16_000  # bytes of that for listing moves, at most
 SHARED = 48_000  # bytes of shared memory for each game, just below the most that a block may declare
 WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
 LAST, PLIES, BEGUN, LEFT, KNOWN, AGAIN, FACTS = range(7)  # of `Games.facts`, and how many there are
@@ -98,7 +100,9 @@ def _learner(game: Game, traces: int) -> Function:
     record, most_moves, most_odds = device.sizes(game)
     columns = LANES + 1
     width = min(LANES, -(-min(most_moves, game.num_moves) // 4) * 4)  # moves that are tried side by side
-    while width > 4 and width * (2 * cells + 8 * columns + 20) + game.dtype.itemsize > SHARED:
+    listing = 4 * most_moves + 8 * most_odds
+    listed = listing <= LISTING  # moves are listed in shared memory, which leaves the cache to the tables of features
+    while width > 4 and width * (2 * cells + 8 * columns + 20 + game.dtype.itemsize) + listed * listing > SHARED:
         width -= 4
 
     if device.simulated():
@@ -213,7 +217,10 @@ def _learner(game: Game, traces: int) -> Function:
         target: float,
         steps: Any,
     ) -> Any:
-        """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error."""
+        """Move the value of a seat's latest position towards a target, the earlier ones by their traces; the error.
+
+        With delayed traces they are only told of it.
+        """
         reach = past.shape[0]
         slot = latest(length, reach)
         x = 0.0
@@ -226,8 +233,8 @@ def _learner(game: Game, traces: int) -> Function:
             value = squash(value)
             slopes[slot] = 1.0 - value * value
         error = target - value
-        count, share, visits = min(length, reach), error, 1.0
-        for back in range(count):
+        share, visits = error, 1.0
+        for back in range(min(length, reach)):
             if traces != DELAYED:
                 change(table, rule, past, slot, share * slopes[slot], visits, lane, steps)
             elif lane == back % LANES:
@@ -236,27 +243,20 @@ def _learner(game: Game, traces: int) -> Function:
             visits = 0.0
             slot = slot - 1 if slot > 0 else reach - 1
         cuda.syncthreads()
-        if traces == DELAYED and count == reach:  # no later error reaches the earliest
-            settle(table, rule, past, slopes, owed, slot + 1 if slot + 1 < reach else 0, lane, steps)
         return error
 
-    def settle(table: Any, rule: Any, past: Any, slopes: Any, owed: Any, slot: int, lane: int, steps: Any) -> None:
-        """Have a position learn what it is owed."""
-        by = owed[slot]
-        if by != 0.0:
-            change(table, rule, past, slot, by * slopes[slot], 1.0, lane, steps)
+    def settle(
+        table: Any, rule: Any, past: Any, slopes: Any, owed: Any, slot: Any, count: int, lane: int, steps: Any
+    ) -> None:
+        """Have so many positions from that one on learn what they are owed."""
+        for _ in range(count):
+            if owed[slot] != 0.0:
+                change(table, rule, past, slot, owed[slot] * slopes[slot], 1.0, lane, steps)
+            cuda.syncthreads()
+            if lane == 0:
+                owed[slot] = 0.0
+            slot = slot + 1 if slot + 1 < past.shape[0] else 0
         cuda.syncthreads()
-        if lane == 0:
-            owed[slot] = 0.0
-        cuda.syncthreads()
-
-    def forget(table: Any, rule: Any, games: Any, g: int, seat: int, length: int, lane: int, steps: Any) -> int:
-        """No later error reaches this seat's positions, which it then has none of."""
-        if traces == DELAYED and rule.learns:
-            past, slopes, owed = games.past[g, seat], games.slopes[g, seat], games.owed[g, seat]
-            for slot in range(min(length, past.shape[0])):
-                settle(table, rule, past, slopes, owed, slot, lane, steps)
-        return 0
 
     def kernel(lookup: Any, table: Any, games: Any, rule: Any, moves_each: int, steps: float) -> None:
         g, lane = cuda.blockIdx.x, cuda.threadIdx.x
@@ -265,15 +265,19 @@ def _learner(game: Game, traces: int) -> Function:
         so_far = cuda.shared.array(width, np.float64)
         ended = cuda.shared.array(width, np.int32)
         parts = cuda.shared.array((width, columns), np.float64)  # the last column: the value
-        next_ = cuda.shared.array(1, record)  # the position after the move
-        own, after = cuda.local.array(1, record), cuda.local.array(1, record)
-        moves, probs = cuda.local.array(most_moves, np.int32), cuda.local.array(most_odds, np.float64)
+        after = cuda.shared.array(width, record)  # the positions after these moves
+        own = cuda.local.array(1, record)
+        if listed:  # all threads write the same, and wait for each other before something else is written
+            moves, probs = cuda.shared.array(most_moves, np.int32), cuda.shared.array(most_odds, np.float64)
+        else:
+            moves, probs = cuda.local.array(most_moves, np.int32), cuda.local.array(most_odds, np.float64)
         scores, sums = cuda.local.array(seats, np.float64), cuda.local.array(seats, np.float64)
         length, spoilt = cuda.local.array(seats, np.int64), cuda.local.array(seats, np.int64)
         earlier = cuda.local.array(seats, np.float64)
         rng = cuda.local.array(1, np.uint64)
         copy(own, games.states[g : g + 1])
-        s, then = own[0], after[0]
+        s, mine = own[0], min(lane, width - 1)
+        then = after[mine]
         rng[0] = games.rng[g, 0]
         for k in range(seats):
             length[k], spoilt[k], earlier[k] = games.length[g, k], games.spoilt[g, k], games.earlier[g, k]
@@ -306,14 +310,17 @@ def _learner(game: Game, traces: int) -> Function:
                         if t != OVER:
                             play(s, pick(s, t, rng, moves, probs))
                             t = turn(s)
+                        cuda.syncthreads()
                 if rule.first_moves and not again:
                     while t == CHANCE:
                         play(s, pick(s, t, rng, moves, probs))
                         t = turn(s)
+                        cuda.syncthreads()
                     if t != OVER:
                         n = legal(s, moves)
                         play(s, moves[begun % n])
                         begun += 1
+                        cuda.syncthreads()
                 for k in range(seats):
                     spoilt[k], earlier[k] = 0, 0.0
                 last = -1
@@ -321,86 +328,91 @@ def _learner(game: Game, traces: int) -> Function:
             while t == CHANCE and plies < rule.cap:  # chance has no part in a game that is broken off
                 play(s, pick(s, t, rng, moves, probs))
                 t = turn(s)
-            if t == OVER or plies >= rule.cap:
-                if t == OVER:
-                    score(s, scores)
-                    for k in range(seats):
-                        sums[k] += 0.0 if again else scores[k]
-                        fits = rule.learn_random or spoilt[k] == 0
-                        if rule.learns and length[k] > 0 and fits and (rule.final or k == last):
-                            gained = (scores[k] - middle) / half - earlier[k]
-                            past, slopes, owed = games.past[g, k], games.slopes[g, k], games.owed[g, k]
-                            now = np.float32(steps + made)
-                            error = adapt(table, rule, past, slopes, owed, length[k], parts, lane, gained, now)
-                            squares += error * error
-                            errors += 1.0
+                cuda.syncthreads()
+            ends = t == OVER or plies >= rule.cap
+            if ends:
+                score(s, scores)
                 for k in range(seats):
-                    length[k] = forget(table, rule, games, g, k, length[k], lane, np.float32(steps + made))
+                    sums[k] += scores[k] if t == OVER and not again else 0.0
+            else:
+                if rule.restarts > 0.0 and plies > 0 and plies % rule.every == 0 and plies <= KEPT * rule.every:
+                    known = max(known, plies // rule.every)
+                    if lane == 0:
+                        row = g * KEPT + plies // rule.every - 1
+                        copy(games.kept[row : row + 1], own)
+                n = legal(s, moves)
+                first, end = 0, n
+                random = rule.learns != 0 and rule.epsilon > 0.0 and uniform(rng) < rule.epsilon
+                if random:
+                    first = below(rng, n)
+                    end = first + 1
+                # ---- choose ----
+                best, chosen, ties, gained, over, base = 0.0, first, 0, 0.0, 0, first
+                for base in range(first, end, width):
+                    count = min(width, end - base)
+                    if lane < count:
+                        copy(after[mine : mine + 1], own)
+                        play(then, moves[base + lane])
+                        ended[lane] = 1 if turn(then) == OVER else 0
+                        so_far[lane] = 0.0
+                        if ended[lane] or not bounded:
+                            score(then, scores)
+                            so_far[lane] = (scores[t] - middle) / half
+                        if not ended[lane]:
+                            look(then, seen[lane])
+                            at[lane] = place(lookup, t, seen[lane])
+                    cuda.syncthreads()
+                    look_up(lookup, table, lookup.views[t], seen, at, parts, count, lane)
+                    cuda.syncthreads()
+                    if lane < count:
+                        value = so_far[lane]
+                        if not ended[lane]:
+                            x = total(parts, lane)
+                            value = rule.gamma * (squash(x) if rule.squashes else x) + (0.0 if bounded else value)
+                        parts[lane, LANES] = value
+                    cuda.syncthreads()
+                    for j in range(count):
+                        value = parts[j, LANES]
+                        better = ties == 0 or value > best
+                        if better:
+                            ties = 0
+                        if better or value == best:
+                            ties += 1
+                            if better or below(rng, ties) == 0:
+                                chosen, gained, over = base + j, so_far[j], ended[j]
+                            best = value
+                    cuda.syncthreads()
+            # ---- learn ----
+            if rule.learns:
+                now = np.float32(steps + made)
+                for k in range(0 if ends else t, seats if ends else t + 1):
+                    if ends:
+                        learned = t == OVER and (rule.learn_random or spoilt[k] == 0) and (rule.final or k == last)
+                        target = (scores[k] - middle) / half - earlier[k]
+                    else:
+                        learned = rule.learn_random or not (random or spoilt[k] != 0)
+                        target = best - earlier[k]
+                    goes_on = learned and not ends and not over  # or the next position needs no estimate
+                    past, slopes, owed, held = games.past[g, k], games.slopes[g, k], games.owed[g, k], length[k]
+                    if learned and held > 0:
+                        error = adapt(table, rule, past, slopes, owed, held, parts, lane, target, now)
+                        squares += error * error
+                        errors += 1.0
+                    if traces == DELAYED:  # no later error reaches the earliest position, or any of them
+                        first = latest(held + 1, reach) if held >= reach else 0
+                        count = min(held, reach) if not goes_on else 1 if held >= reach else 0
+                        settle(table, rule, past, slopes, owed, first, count, lane, now)
+                    if not goes_on:
+                        length[k] = 0
+            if ends:
                 done += 0 if again else 1
                 left -= 1 if left > 0 else 0
                 last = FRESH
                 continue
-            if rule.restarts > 0.0 and plies > 0 and plies % rule.every == 0 and plies <= KEPT * rule.every:
-                known = max(known, plies // rule.every)
-                if lane == 0:
-                    row = g * KEPT + plies // rule.every - 1
-                    copy(games.kept[row : row + 1], own)
-            n = legal(s, moves)
-            first, end = 0, n
-            random = rule.learns != 0 and rule.epsilon > 0.0 and uniform(rng) < rule.epsilon
             if random:
-                first = below(rng, n)
-                end = first + 1
-            # ---- choose ----
-            best, chosen, ties, gained, over, base = 0.0, first, 0, 0.0, 0, first
-            for base in range(first, end, width):
-                count = min(width, end - base)
-                if lane < count:
-                    copy(after, own)
-                    play(then, moves[base + lane])
-                    ended[lane] = 1 if turn(then) == OVER else 0
-                    so_far[lane] = 0.0
-                    if ended[lane] or not bounded:
-                        score(then, scores)
-                        so_far[lane] = (scores[t] - middle) / half
-                    if not ended[lane]:
-                        look(then, seen[lane])
-                        at[lane] = place(lookup, t, seen[lane])
-                cuda.syncthreads()
-                look_up(lookup, table, lookup.views[t], seen, at, parts, count, lane)
-                cuda.syncthreads()
-                if lane < count:
-                    value = so_far[lane]
-                    if not ended[lane]:
-                        x = total(parts, lane)
-                        value = rule.gamma * (squash(x) if rule.squashes else x) + (0.0 if bounded else value)
-                    parts[lane, LANES] = value
-                cuda.syncthreads()
-                for j in range(count):
-                    value = parts[j, LANES]
-                    better = ties == 0 or value > best
-                    if better:
-                        ties = 0
-                    if better or value == best:
-                        ties += 1
-                        if better or below(rng, ties) == 0:
-                            chosen, gained, over = base + j, so_far[j], ended[j]
-                        best = value
-                cuda.syncthreads()
-            # ---- learn ----
-            if rule.learns:
-                if not rule.learn_random and (random or spoilt[t] != 0):
-                    length[t] = forget(table, rule, games, g, t, length[t], lane, np.float32(steps + made))
-                elif length[t] > 0:
-                    past, slopes, owed = games.past[g, t], games.slopes[g, t], games.owed[g, t]
-                    target, now = best - earlier[t], np.float32(steps + made)
-                    error = adapt(table, rule, past, slopes, owed, length[t], parts, lane, target, now)
-                    squares += error * error
-                    errors += 1.0
-                if random:
-                    for k in range(seats):
-                        spoilt[k] = 1
-                spoilt[t] = 0
+                for k in range(seats):
+                    spoilt[k] = 1
+            spoilt[t] = 0
             row = chosen - base  # the move was tried there, if it was one of the last
             if row < 0:
                 row = 0
@@ -410,20 +422,15 @@ def _learner(game: Game, traces: int) -> Function:
                     if not over:
                         look(then, seen[0])
                         at[0] = place(lookup, t, seen[0])
-            if lane == row:
-                copy(next_, after)
-            cuda.syncthreads()
-            copy(own, next_)
-            if rule.learns:
-                if over:  # this position needs no estimate
-                    length[t] = forget(table, rule, games, g, t, length[t], lane, np.float32(steps + made))
-                else:
-                    slot = latest(length[t] + 1, reach)
-                    for f in range(lane, features, LANES):
-                        games.past[g, t, slot, f] = at[row] + index(lookup, lookup.views[t], seen, row, f)
-                    games.slopes[g, t, slot] = 1.0
-                    length[t] += 1
-                    earlier[t] = 0.0 if bounded else gained
+                cuda.syncthreads()
+            copy(own, after[row : row + 1])
+            if rule.learns and not over:
+                slot = latest(length[t] + 1, reach)
+                for f in range(lane, features, LANES):
+                    games.past[g, t, slot, f] = at[row] + index(lookup, lookup.views[t], seen, row, f)
+                games.slopes[g, t, slot] = 1.0
+                length[t] += 1
+                earlier[t] = 0.0 if bounded else gained
             cuda.syncthreads()
             if traces == REPLACING and rule.learns and not over:
                 slot, count = latest(length[t], reach), min(length[t], reach)
@@ -451,6 +458,7 @@ def _learner(game: Game, traces: int) -> Function:
             games.totals[g, seats + 3] += made
 
     kernel.registers = REGISTERS  # type: ignore[attr-defined]
+    kernel.shared = CARVEOUT  # type: ignore[attr-defined]
     return kernel
 
 

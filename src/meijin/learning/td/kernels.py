@@ -165,8 +165,9 @@ def _episodes(game: Game, traces: int) -> Function:
     def forget(table: Any, room: Any, rule: Any, seat: int) -> None:
         """No later error reaches this seat's positions."""
         if traces == DELAYED:
-            for slot in range(min(room.length[seat], room.past.shape[1])):
-                _settle(table, room, rule, seat, slot)
+            reach = room.past.shape[1]
+            for at in range(max(0, room.length[seat] - reach), room.length[seat]):
+                _settle(table, room, rule, seat, at % reach)
         room.length[seat] = 0
 
     def kernel(layout: Any, table: Any, room: Any, rule: Any, games: int) -> int:
