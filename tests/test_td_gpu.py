@@ -158,18 +158,18 @@ def test_a_gpu_reads_positions_as_a_cpu_does(name: str) -> None:
     """The index of every feature, for both seats of networks that they share."""
     game = make(name)
     net = Network.fresh(game, TdConfig(name).changed({"tuples.share": True, "tuples.count": 4, "tuples.length": 4}))
-    lookup, room = by_feature(net.layout), net.room()
+    (lookup, (features, entries, values)), room = by_feature(net.layout), net.room()
     enter = make_enter(game)
-    cells = lookup.cells.reshape(-1, lookup.entries, net.features)
-    codes = lookup.codes.reshape(-1, lookup.entries, lookup.values, net.features)
+    cells = lookup.cells.reshape(-1, entries, features)
+    codes = lookup.codes.reshape(-1, entries, values, features)
     game.start(room.states[0])
     for move in (0, 4, 3):
         game.play(room.states[0], move)
         seat, _ = enter(net.layout, room)
         view = lookup.views[seat]
         for f in range(net.features):
-            values = room.base[cells[view, :, f]]
-            index = lookup.first[f] + codes[view, np.arange(lookup.entries), values, f].sum()
+            found = room.base[cells[view, :, f]]
+            index = lookup.first[f] + codes[view, np.arange(entries), found, f].sum()
             assert index == room.now[f]
 
 

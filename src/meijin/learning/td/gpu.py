@@ -17,12 +17,12 @@ from meijin.learning.td.gpu_kernel import (
     FRESH,
     LANES,
     LAST,
-    LEARNERS,
     LEFT,
     VISITS,
     Games,
     Lookup,
     fading,
+    learner,
     promoting,
 )
 from meijin.learning.td.network import Network
@@ -73,7 +73,7 @@ class GpuNetwork:
         self.make_current()
         self._made = 0.0  # moves
         self._since, self._counted = 0, 0.0  # moves of each game since visits faded, and those before, faded
-        found = by_feature(self.network.layout)  # which may be that of a checkpoint now
+        found, self._shape = by_feature(self.network.layout)  # which may be that of a checkpoint now
         self._lookup = Lookup(*(cuda.as_device(x) if isinstance(x, np.ndarray) else x for x in found))
         self._games = self._start(self.at_once, self.reach, seed)
         table = np.zeros(self._table.shape, np.float32)
@@ -113,7 +113,7 @@ class GpuNetwork:
     def _run(self, games: Games, count: int, rule: Rule, moves: int, steps: float) -> NDArray[np.float64]:
         """Have the first games go on."""
         args = self._lookup, self._table, games, rule, moves, float(steps)
-        cuda.blocks(self.network.game, LEARNERS[rule.traces], count, LANES, *args)
+        cuda.blocks(self.network.game, learner(rule.traces, *self._shape), count, LANES, *args)
         found = games.totals.copy_to_host().sum(axis=0)
         cuda.clear(games.totals)
         return np.asarray(found)
@@ -137,8 +137,8 @@ class GpuNetwork:
         )
 
 
-def by_feature(layout: Layout) -> Lookup:
-    """A layout as a GPU reads it."""
+def by_feature(layout: Layout) -> tuple[Lookup, tuple[int, int, int]]:
+    """A layout as a GPU reads it; how many features it has, and entries and values of each."""
     views, _, values = layout.codes.shape
     features = len(layout.first)
     lists: list[list[list[Any]]] = [[[] for _ in range(features)] for _ in range(views)]
@@ -153,14 +153,13 @@ def by_feature(layout: Layout) -> Lookup:
         for feature, found in enumerate(row):
             for e, (cell, code) in enumerate(found):
                 cells[view, e, feature], codes[view, e, :, feature] = cell, code
-    return Lookup(
+    lookup = Lookup(
         first=layout.first,
         cells=cells.reshape(-1),
         codes=codes.reshape(-1),
-        entries=longest,
-        values=values,
         views=layout.views,
         networks=layout.networks,
         stages=layout.stages,
         stage_size=layout.stage_size,
     )
+    return lookup, (features, longest, values)

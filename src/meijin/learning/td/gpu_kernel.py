@@ -11,6 +11,8 @@ that visit it at a time, if that is more than one. Weights of rare positions lea
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
-from meijin.learning.td.room import ACCUMULATING, DELAYED, EXP, KEPT, NONE, REPLACING, scale
+from meijin.learning.td.room import DELAYED, EXP, KEPT, NONE, REPLACING, scale
 from meijin.learning.td.weigh import make_look, make_place, replace, squash
 
 LANES = 32  # threads of a warp
@@ -62,36 +64,27 @@ class Lookup(NamedTuple):
     first: Any  # int32 [feature]
     cells: Any  # int32 [view * entry * feature]: the cell of an entry
     codes: Any  # int32 [view * entry * value * feature]: what its value adds to the index
-    entries: int
-    values: int
     views: Any
     networks: Any
     stages: Any
     stage_size: int
 
 
-def learner(game: Game) -> Function:
-    """Block g, of one warp, plays game g for so many moves, or until none is left to play, and learns from it.
+@cache
+def learner(traces: int, features: int, entries: int, values: int) -> Callable[[Game], Function]:
+    """The maker of a kernel for traces of that kind and a `Lookup` of that shape: what is known is unrolled.
 
+    Block g, of one warp, plays game g for so many moves, or until none is left to play, and learns from it.
     `table` is float32 [weight, 4]. `steps`: the moves each game has made since visits are counted.
     """
-    return _learner(game, ACCUMULATING)
+
+    def make(game: Game) -> Function:
+        return _learner(game, traces, features, entries, values)
+
+    return make
 
 
-def replacing_learner(game: Game) -> Function:
-    """The same with replacing traces; a kernel of its own, as the other one would lose speed."""
-    return _learner(game, REPLACING)
-
-
-def delayed_learner(game: Game) -> Function:
-    """The same with delayed traces."""
-    return _learner(game, DELAYED)
-
-
-LEARNERS = learner, replacing_learner, delayed_learner  # by kind of traces
-
-
-def _learner(game: Game, traces: int) -> Function:
+def _learner(game: Game, traces: int, features: int, entries: int, values: int) -> Function:
     global cuda  # noqa: PLW0603
     cuda = device.module()
     begin, turn, legal, play, score, look = game.start, game.turn, game.legal, game.play, game.score, make_look(game)
@@ -104,6 +97,8 @@ def _learner(game: Game, traces: int) -> Function:
     listed = listing <= LISTING  # moves are listed in shared memory, which leaves the cache to the tables of features
     while width > 4 and width * (2 * cells + 8 * columns + 20 + game.dtype.itemsize) + listed * listing > SHARED:
         width -= 4
+
+    area, block = width * cells, values * features
 
     if device.simulated():
 
@@ -133,27 +128,30 @@ def _learner(game: Game, traces: int) -> Function:
 
     def index(lookup: Any, view: int, seen: Any, j: int, f: int) -> Any:
         """What feature f adds to where the tables of a seat begin, if the cells are those of row j."""
-        features = lookup.first.shape[0]
-        found = np.int64(lookup.first[f])
-        for entry in range(view * lookup.entries, (view + 1) * lookup.entries):
-            value = seen[j, lookup.cells[np.uint64(entry * features + f)]]
-            found += lookup.codes[np.uint64((entry * lookup.values + value) * features + f)]
+        found = np.uint32(lookup.first[f])
+        for entry in range(entries):
+            at = np.uint64((view * entries + entry) * features + f)
+            value = seen[np.uint64(j * cells + lookup.cells[at])]
+            at = np.uint64(((view * entries + entry) * values + value) * features + f)
+            found = np.uint32(found + lookup.codes[at])
         return np.uint64(found)
 
     def look_up(lookup: Any, table: Any, view: int, seen: Any, at: Any, parts: Any, count: int, lane: int) -> None:
         """This thread's part of the values of some positions. Those of four arrive together."""
-        features = lookup.first.shape[0]
         for j in range(0, count, 4):  # rows beyond the last are of earlier positions
             x0 = x1 = x2 = x3 = 0.0
             for f in range(lane, features, LANES):
-                i0 = i1 = i2 = i3 = np.int64(lookup.first[f])
-                for entry in range(view * lookup.entries, (view + 1) * lookup.entries):
-                    cell = lookup.cells[np.uint64(entry * features + f)]
-                    base = np.int64(entry * lookup.values * features + f)
-                    i0 += lookup.codes[np.uint64(base + seen[j, cell] * features)]
-                    i1 += lookup.codes[np.uint64(base + seen[j + 1, cell] * features)]
-                    i2 += lookup.codes[np.uint64(base + seen[j + 2, cell] * features)]
-                    i3 += lookup.codes[np.uint64(base + seen[j + 3, cell] * features)]
+                i0 = i1 = i2 = i3 = np.uint32(lookup.first[f])
+                of_cell, of_code = view * entries * features + f, view * entries * values * features + f
+                for entry in range(entries):
+                    cell, code = (
+                        j * cells + lookup.cells[np.uint64(of_cell + entry * features)],
+                        of_code + entry * block,
+                    )
+                    i0 = np.uint32(i0 + lookup.codes[np.uint64(code + seen[np.uint64(cell)] * features)])
+                    i1 = np.uint32(i1 + lookup.codes[np.uint64(code + seen[np.uint64(cell + cells)] * features)])
+                    i2 = np.uint32(i2 + lookup.codes[np.uint64(code + seen[np.uint64(cell + 2 * cells)] * features)])
+                    i3 = np.uint32(i3 + lookup.codes[np.uint64(code + seen[np.uint64(cell + 3 * cells)] * features)])
                 x0 += weight(table, at[j] + np.uint64(i0))
                 x1 += weight(table, at[j + 1] + np.uint64(i1))
                 x2 += weight(table, at[j + 2] + np.uint64(i2))
@@ -169,9 +167,9 @@ def _learner(game: Game, traces: int) -> Function:
             d += parts[j, i + 3]
         return (a + b) + (c + d)
 
-    def latest(length: int, reach: int) -> Any:
-        """Where the latest of so many positions is kept; 32 bits are divided in a fraction of the time of 64."""
-        return np.int64(np.uint64(np.uint32(length - 1)) % np.uint64(np.uint32(reach)))
+    def rest(a: int, b: int) -> Any:
+        """a % b of small numbers: 32 bits are divided in a fraction of the time of 64."""
+        return np.int64(np.uint64(np.uint32(a)) % np.uint64(np.uint32(b)))
 
     def size(rule: Any, signed: Any, absolute: Any, visits: Any, steps: Any) -> Any:
         """The step size of a weight with that coherence that was visited so often."""
@@ -187,7 +185,7 @@ def _learner(game: Game, traces: int) -> Function:
         table: Any, rule: Any, past: Any, slot: int, change: float, visits: float, lane: int, steps: Any
     ) -> None:
         """This thread's part of the weights of a position, which have been visited once more or not."""
-        by, more, features = np.float32(change), np.float32(visits), past.shape[1]
+        by, more = np.float32(change), np.float32(visits)
         seen = by if rule.coherence != NONE else np.float32(0.0)
         for f in range(lane, features, 2 * LANES):  # two weights arrive together
             other = f + LANES if f + LANES < features else f
@@ -222,9 +220,9 @@ def _learner(game: Game, traces: int) -> Function:
         With delayed traces they are only told of it.
         """
         reach = past.shape[0]
-        slot = latest(length, reach)
+        slot = rest(length - 1, reach)
         x = 0.0
-        for f in range(lane, past.shape[1], LANES):
+        for f in range(lane, features, LANES):
             x += weight(table, np.uint64(past[slot, f]))
         parts[0, lane] = x
         cuda.syncthreads()
@@ -260,7 +258,7 @@ def _learner(game: Game, traces: int) -> Function:
 
     def kernel(lookup: Any, table: Any, games: Any, rule: Any, moves_each: int, steps: float) -> None:
         g, lane = cuda.blockIdx.x, cuda.threadIdx.x
-        seen = cuda.shared.array((width, cells), np.int16)
+        seen = cuda.shared.array(area, np.int16)  # the cells of these positions, one after the other
         at = cuda.shared.array(width, np.uint64)
         so_far = cuda.shared.array(width, np.float64)
         ended = cuda.shared.array(width, np.int32)
@@ -292,10 +290,10 @@ def _learner(game: Game, traces: int) -> Function:
         squares, errors, done, made = 0.0, 0.0, 0, 0
         for j in range(lane, width, LANES):
             at[j] = 0
-            for c in range(cells):
-                seen[j, c] = 0
+            for c in range(j * cells, (j + 1) * cells):
+                seen[c] = 0
         cuda.syncthreads()
-        features, reach = lookup.first.shape[0], games.past.shape[2]
+        reach = games.past.shape[2]
         while made < moves_each and (last != FRESH or left != 0):
             if last == FRESH:
                 begin(s)
@@ -335,7 +333,7 @@ def _learner(game: Game, traces: int) -> Function:
                 for k in range(seats):
                     sums[k] += scores[k] if t == OVER and not again else 0.0
             else:
-                if rule.restarts > 0.0 and plies > 0 and plies % rule.every == 0 and plies <= KEPT * rule.every:
+                if rule.restarts > 0.0 and plies > 0 and rest(plies, rule.every) == 0 and plies <= KEPT * rule.every:
                     known = max(known, plies // rule.every)
                     if lane == 0:
                         row = g * KEPT + plies // rule.every - 1
@@ -359,8 +357,8 @@ def _learner(game: Game, traces: int) -> Function:
                             score(then, scores)
                             so_far[lane] = (scores[t] - middle) / half
                         if not ended[lane]:
-                            look(then, seen[lane])
-                            at[lane] = place(lookup, t, seen[lane])
+                            look(then, seen[mine * cells : (mine + 1) * cells])
+                            at[lane] = place(lookup, t, seen[mine * cells : (mine + 1) * cells])
                     cuda.syncthreads()
                     look_up(lookup, table, lookup.views[t], seen, at, parts, count, lane)
                     cuda.syncthreads()
@@ -399,7 +397,7 @@ def _learner(game: Game, traces: int) -> Function:
                         squares += error * error
                         errors += 1.0
                     if traces == DELAYED:  # no later error reaches the earliest position, or any of them
-                        first = latest(held + 1, reach) if held >= reach else 0
+                        first = rest(held, reach) if held >= reach else 0
                         count = min(held, reach) if not goes_on else 1 if held >= reach else 0
                         settle(table, rule, past, slopes, owed, first, count, lane, now)
                     if not goes_on:
@@ -420,12 +418,12 @@ def _learner(game: Game, traces: int) -> Function:
                     copy(after, own)
                     play(then, moves[chosen])
                     if not over:
-                        look(then, seen[0])
-                        at[0] = place(lookup, t, seen[0])
+                        look(then, seen[:cells])
+                        at[0] = place(lookup, t, seen[:cells])
                 cuda.syncthreads()
             copy(own, after[row : row + 1])
             if rule.learns and not over:
-                slot = latest(length[t] + 1, reach)
+                slot = rest(length[t], reach)
                 for f in range(lane, features, LANES):
                     games.past[g, t, slot, f] = at[row] + index(lookup, lookup.views[t], seen, row, f)
                 games.slopes[g, t, slot] = 1.0
@@ -433,7 +431,7 @@ def _learner(game: Game, traces: int) -> Function:
                 earlier[t] = 0.0 if bounded else gained
             cuda.syncthreads()
             if traces == REPLACING and rule.learns and not over:
-                slot, count = latest(length[t], reach), min(length[t], reach)
+                slot, count = rest(length[t] - 1, reach), min(length[t], reach)
                 replace(games.past[g, t], slot, count, rule.group, GONE, lane, LANES)
                 cuda.syncthreads()
             last = t
