@@ -10,6 +10,7 @@ import pytest
 
 from meijin.core.agent import Limit
 from meijin.core.catalogue import make
+from meijin.core.errors import BadParameter
 from meijin.core.rng import below, stream, uniform
 from meijin.core.state import State
 from meijin.search.forest import Forest, Settings, layout
@@ -126,6 +127,23 @@ def test_self_play_without_room_goes_on() -> None:
     assert (forest.arrays.stats[:, layout.GAMES] >= 2).all()
     kept = forest.arrays.kept_probs[forest.arrays.facts[:, :, layout.STATE] == layout.FINISHED]
     assert kept.sum(axis=1) == pytest.approx(np.ones(len(kept)), abs=1e-5)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_a_kept_tree_counts_for(fresh: bool) -> None:
+    """Its simulations are part of those wanted, or come on top of them, but at most as many again."""
+    forest = PlainForest(make(TTT), 3, Settings(simulations=12, reuse=True, fresh=fresh, warm=9), firm)
+    info, wanted = forest.arrays.info, set()
+    for _ in range(150):
+        forest.step()
+        several = (info[:, layout.READY] == 1) & (forest.arrays.nodes["count"][:, 0] > 1)
+        wanted |= set(info[several, layout.TARGET].tolist())
+    assert wanted == {12} or (fresh and {12} < wanted and max(wanted) <= 24)
+
+
+def test_fresh_simulations_need_a_tree_that_is_kept() -> None:
+    with pytest.raises(BadParameter, match="fresh=True: without reuse no simulations are kept; set reuse, too"):
+        Settings(fresh=True)
 
 
 # ---- chance ----
@@ -310,8 +328,6 @@ def test_below_the_root_visits_follow_the_improved_policy() -> None:
 
 
 def test_a_forest_takes_fewer_simulations_than_it_was_made_for() -> None:
-    from meijin.core.errors import BadParameter
-
     game = make(TTT)
     forest = Forest(game, 2, Settings(simulations=32, gumbel=True))
     shape = forest.arrays.table.shape

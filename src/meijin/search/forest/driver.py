@@ -62,7 +62,8 @@ class Settings:
     cap: int = 0  # plies after which a game is cut short and scored as it stands; 0: never
     resign: float = -2.0  # value in [-1, 1] below which a seat resigns; -1 or less: never
     play_on: float = 0.1  # share of the games in which no seat may resign, to see how often that would be wrong
-    reuse: bool = False  # keep the tree below the move that was made
+    reuse: bool = False  # keep the tree below the move that was made; its simulations count
+    fresh: bool = False  # with reuse: they come on top of those wanted, at most as many again
     hurry: bool = True  # a root whose value is proven moves at once; else it waits for its last simulation
     leaves: int = 1  # of a tree that the net is asked about at once; more need PUCT, and no self-play
     free_simulations: int = 0  # simulations per step that need no net; 0: 64 on a CPU, 1 on a GPU, whose trees wait
@@ -78,6 +79,8 @@ class Settings:
             raise BadParameter("full_share below 1 needs fast_simulations, the length of the other searches")
         if self.gumbel and self.reuse:
             raise BadParameter("reuse=True: Gumbel's sequential halving begins with a fresh root; leave reuse out")
+        if self.fresh and not self.reuse:
+            raise BadParameter("fresh=True: without reuse no simulations are kept; set reuse, too")
         if self.gumbel and self.leaves > 1:
             raise BadParameter(f"leaves={self.leaves}: Gumbel's sequential halving asks about one leaf at a time")
 
@@ -105,6 +108,7 @@ class Settings:
             (layout.RESIGN, self.resign),
             (layout.RESIGN_PLAY_ON, self.play_on),
             (layout.REUSE, float(self.reuse)),
+            (layout.FRESH, float(self.fresh)),
             (layout.HURRY, float(self.hurry)),
             (layout.LEAVES, self.leaves),
             (layout.FREE_SIMULATIONS, self.free_simulations or (1 if gpu else 64)),
@@ -132,7 +136,7 @@ def memory(
 ) -> dict[str, tuple[Any, tuple[int, ...]]]:
     """Name -> dtype and shape of a forest's arrays, a few shared ones aside."""
     assert game.branching is not None and game.num_planes is not None
-    nodes = (settings.simulations + 2) * (2 if game.chance else 1)
+    nodes = (settings.simulations * (2 if settings.fresh else 1) + 2) * (2 if game.chance else 1)
     edges = min(nodes * game.branching, int(2 * nodes * mean_moves(game)) + 2 * game.branching)
     cells, form = len(game.board.cells), packing(game)
     seats, width, asked = game.seats, game.branching, count * settings.leaves

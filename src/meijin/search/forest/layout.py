@@ -95,7 +95,8 @@ RIVALS = 23  # this many trees, the first ones, play against a past net
 NET = 24  # the number of the net that answers, which is kept with every position
 LEAVES = 25  # the most leaves of a tree that the net is asked about at once
 DRAW = 26  # what a draw is worth to every seat
-OPTIONS_SIZE = 27
+FRESH = 27  # 1: simulations of a tree that was kept come on top
+OPTIONS_SIZE = 28
 
 # Slots of `stats` (int64), one row per tree.
 GAMES = 0  # finished games

@@ -16,6 +16,7 @@ from meijin.search.forest.layout import (
     COOL,
     DONE,
     FAST_SIMULATIONS,
+    FRESH,
     FULL,
     FULL_SHARE,
     FULL_SIMULATIONS,
@@ -43,6 +44,8 @@ def make_prepare(game: Game, by_gumbel: bool) -> Function:
             info[TARGET] = 1
         info[READY] = 1
         info[DONE] = nodes[0].visits  # those of a tree that was kept count
+        if options[FRESH] > 0.0:
+            info[TARGET] += min(info[DONE], info[TARGET])
 
     if by_gumbel:
 
