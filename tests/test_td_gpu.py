@@ -19,7 +19,8 @@ from meijin import make, training
 from meijin.core import cuda
 from meijin.core.errors import BadParameter, NoDevice
 from meijin.learning.td.config import TdConfig
-from meijin.learning.td.gpu import GpuNetwork, by_feature
+from meijin.learning.td.gpu import GpuNetwork
+from meijin.learning.td.gpu_lookup import by_feature
 from meijin.learning.td.kernels import make_enter
 from meijin.learning.td.network import Network
 from meijin.learning.td.room import ACCUMULATING, DELAYED, ID, NONE, REPLACING, TD, Rule

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,19 +13,17 @@ from meijin.learning.td.gpu_kernel import (
     FACTS,
     FADED,
     FRESH,
-    LANES,
     LAST,
     LEFT,
     VISITS,
     Games,
-    Lookup,
     fading,
     learner,
     promoting,
 )
+from meijin.learning.td.gpu_lookup import LANES, Lookup, by_feature
 from meijin.learning.td.network import Network
 from meijin.learning.td.room import KEPT, Rule
-from meijin.learning.td.tuples import Layout
 
 GROWTH = 100_000  # moves made after which one more game begins: many at once learn well only what they roughly know
 FIRST = 256  # games that begin at once
@@ -135,31 +131,3 @@ class GpuNetwork:
             rng=cuda.as_device(streams(seed, count)),
             totals=cuda.zeros((count, game.seats + 4), np.float64),
         )
-
-
-def by_feature(layout: Layout) -> tuple[Lookup, tuple[int, int, int]]:
-    """A layout as a GPU reads it; how many features it has, and entries and values of each."""
-    views, _, values = layout.codes.shape
-    features = len(layout.first)
-    lists: list[list[list[Any]]] = [[[] for _ in range(features)] for _ in range(views)]
-    for view in range(views):
-        cells = np.repeat(np.arange(len(layout.begins[view]) - 1), np.diff(layout.begins[view]))
-        for e, (cell, feature) in enumerate(zip(cells, layout.features[view], strict=True)):
-            lists[view][feature].append((cell, layout.codes[view, e]))
-    longest = max(len(found) for view in lists for found in view)
-    cells = np.zeros((views, longest, features), np.int32)
-    codes = np.zeros((views, longest, values, features), np.int32)
-    for view, row in enumerate(lists):
-        for feature, found in enumerate(row):
-            for e, (cell, code) in enumerate(found):
-                cells[view, e, feature], codes[view, e, :, feature] = cell, code
-    lookup = Lookup(
-        first=layout.first,
-        cells=cells.reshape(-1),
-        codes=codes.reshape(-1),
-        views=layout.views,
-        networks=layout.networks,
-        stages=layout.stages,
-        stage_size=layout.stage_size,
-    )
-    return lookup, (features, longest, values)

@@ -23,14 +23,16 @@ from meijin.core.compile import Function
 from meijin.core.game import CHANCE, OVER, Game
 from meijin.core.kernels import copy, picker
 from meijin.core.rng import below, uniform
+from meijin.learning.td.gpu_lookup import LANES, make_index, make_look_up, rest, sum_of_lanes
 from meijin.learning.td.room import DELAYED, EXP, KEPT, NONE, REPLACING, scale
 from meijin.learning.td.weigh import make_look, make_place, replace, squash
 
-LANES = 32  # threads of a warp
-REGISTERS = 128  # of each: so that 16 warps share a multiprocessor
-CARVEOUT = 28  # per cent of its memory that are not its cache: enough for small games
-LISTING = 16_000  # bytes of that for listing moves, at most
+REGISTERS = 128  # of each
+WARPS = 16  # that share a multiprocessor then
 SHARED = 48_000  # bytes of shared memory for each game, just below the most that a block may declare
+LISTING = 16_000  # of these for listing moves, at most
+FAST = 228 * 1024  # bytes that a multiprocessor divides between shared memory and its cache
+SYSTEM = 1024  # of these that each block takes for itself
 WEIGHT, SIGNED, ABSOLUTE, VISITS = range(4)  # columns of the table
 LAST, PLIES, BEGUN, LEFT, KNOWN, AGAIN, FACTS = range(7)  # of `Games.facts`, and how many there are
 FADED = 0.25  # the share of the visits that still count after they have faded
@@ -58,18 +60,6 @@ class Games(NamedTuple):
     totals: Any  # float64 [game, seat + 4]: scores, squared errors, errors, games that ended, moves
 
 
-class Lookup(NamedTuple):
-    """A `Layout` by feature instead of by cell. All features have as many entries as the longest; the rest add 0."""
-
-    first: Any  # int32 [feature]
-    cells: Any  # int32 [view * entry * feature]: the cell of an entry
-    codes: Any  # int32 [view * entry * value * feature]: what its value adds to the index
-    views: Any
-    networks: Any
-    stages: Any
-    stage_size: int
-
-
 @cache
 def learner(traces: int, features: int, entries: int, values: int) -> Callable[[Game], Function]:
     """The maker of a kernel for traces of that kind and a `Lookup` of that shape: what is known is unrolled.
@@ -95,10 +85,12 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
     width = min(LANES, -(-min(most_moves, game.num_moves) // 4) * 4)  # moves that are tried side by side
     listing = 4 * most_moves + 8 * most_odds
     listed = listing <= LISTING  # moves are listed in shared memory, which leaves the cache to the tables of features
-    while width > 4 and width * (2 * cells + 8 * columns + 20 + game.dtype.itemsize) + listed * listing > SHARED:
+    each = 2 * cells + 8 * columns + 20 + game.dtype.itemsize  # bytes for each of these moves
+    while width > 4 and width * each + listed * listing > SHARED:
         width -= 4
-
-    area, block = width * cells, values * features
+    shared = WARPS * (width * each + listed * listing + SYSTEM)
+    area = width * cells
+    index = make_index(cells, features, entries, values)
 
     if device.simulated():
 
@@ -115,6 +107,7 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
             """As it is now: a multiprocessor's own cache does not see what others change."""
             return cuda.ldcg(table, (i, np.uint64(WEIGHT)))
 
+    look_up = make_look_up(weight, cells, features, entries, values)
     if cuda_rows.adds():
         add = cuda_rows.adder()
     else:
@@ -126,51 +119,6 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
             if visits != 0:
                 cuda.atomic.add(table, (i, VISITS), visits)
 
-    def index(lookup: Any, view: int, seen: Any, j: int, f: int) -> Any:
-        """What feature f adds to where the tables of a seat begin, if the cells are those of row j."""
-        found = np.uint32(lookup.first[f])
-        for entry in range(entries):
-            at = np.uint64((view * entries + entry) * features + f)
-            value = seen[np.uint64(j * cells + lookup.cells[at])]
-            at = np.uint64(((view * entries + entry) * values + value) * features + f)
-            found = np.uint32(found + lookup.codes[at])
-        return np.uint64(found)
-
-    def look_up(lookup: Any, table: Any, view: int, seen: Any, at: Any, parts: Any, count: int, lane: int) -> None:
-        """This thread's part of the values of some positions. Those of four arrive together."""
-        for j in range(0, count, 4):  # rows beyond the last are of earlier positions
-            x0 = x1 = x2 = x3 = 0.0
-            for f in range(lane, features, LANES):
-                i0 = i1 = i2 = i3 = np.uint32(lookup.first[f])
-                of_cell, of_code = view * entries * features + f, view * entries * values * features + f
-                for entry in range(entries):
-                    cell, code = (
-                        j * cells + lookup.cells[np.uint64(of_cell + entry * features)],
-                        of_code + entry * block,
-                    )
-                    i0 = np.uint32(i0 + lookup.codes[np.uint64(code + seen[np.uint64(cell)] * features)])
-                    i1 = np.uint32(i1 + lookup.codes[np.uint64(code + seen[np.uint64(cell + cells)] * features)])
-                    i2 = np.uint32(i2 + lookup.codes[np.uint64(code + seen[np.uint64(cell + 2 * cells)] * features)])
-                    i3 = np.uint32(i3 + lookup.codes[np.uint64(code + seen[np.uint64(cell + 3 * cells)] * features)])
-                x0 += weight(table, at[j] + np.uint64(i0))
-                x1 += weight(table, at[j + 1] + np.uint64(i1))
-                x2 += weight(table, at[j + 2] + np.uint64(i2))
-                x3 += weight(table, at[j + 3] + np.uint64(i3))
-            parts[j, lane], parts[j + 1, lane], parts[j + 2, lane], parts[j + 3, lane] = x0, x1, x2, x3
-
-    def total(parts: Any, j: int) -> Any:
-        a = b = c = d = 0.0  # four sums, as each addition would wait for the one before
-        for i in range(0, LANES, 4):
-            a += parts[j, i]
-            b += parts[j, i + 1]
-            c += parts[j, i + 2]
-            d += parts[j, i + 3]
-        return (a + b) + (c + d)
-
-    def rest(a: int, b: int) -> Any:
-        """a % b of small numbers: 32 bits are divided in a fraction of the time of 64."""
-        return np.int64(np.uint64(np.uint32(a)) % np.uint64(np.uint32(b)))
-
     def size(rule: Any, signed: Any, absolute: Any, visits: Any, steps: Any) -> Any:
         """The step size of a weight with that coherence that was visited so often."""
         found = np.float32(rule.alpha)
@@ -181,11 +129,9 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
             found *= ratio
         return found / max(np.float32(1.0), visits / steps)
 
-    def change(
-        table: Any, rule: Any, past: Any, slot: int, change: float, visits: float, lane: int, steps: Any
-    ) -> None:
+    def change(table: Any, rule: Any, past: Any, slot: int, much: float, visits: float, lane: int, steps: Any) -> None:
         """This thread's part of the weights of a position, which have been visited once more or not."""
-        by, more = np.float32(change), np.float32(visits)
+        by, more = np.float32(much), np.float32(visits)
         seen = by if rule.coherence != NONE else np.float32(0.0)
         for f in range(lane, features, 2 * LANES):  # two weights arrive together
             other = f + LANES if f + LANES < features else f
@@ -226,7 +172,7 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
             x += weight(table, np.uint64(past[slot, f]))
         parts[0, lane] = x
         cuda.syncthreads()
-        value = total(parts, 0)
+        value = sum_of_lanes(parts, 0)
         if rule.squashes:
             value = squash(value)
             slopes[slot] = 1.0 - value * value
@@ -365,7 +311,7 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
                     if lane < count:
                         value = so_far[lane]
                         if not ended[lane]:
-                            x = total(parts, lane)
+                            x = sum_of_lanes(parts, lane)
                             value = rule.gamma * (squash(x) if rule.squashes else x) + (0.0 if bounded else value)
                         parts[lane, LANES] = value
                     cuda.syncthreads()
@@ -456,7 +402,7 @@ def _learner(game: Game, traces: int, features: int, entries: int, values: int) 
             games.totals[g, seats + 3] += made
 
     kernel.registers = REGISTERS  # type: ignore[attr-defined]
-    kernel.shared = CARVEOUT  # type: ignore[attr-defined]
+    kernel.shared = min(100, math.ceil(100 * shared / FAST))  # type: ignore[attr-defined]
     return kernel
 
 
