@@ -25,6 +25,7 @@ from meijin.core.game import Game
 from meijin.learning.config import RunConfig, read
 from meijin.learning.files import need_torch
 from meijin.training.champions import make_champion
+from meijin.training.early import Early
 from meijin.training.events import Event, Handler
 from meijin.training.folder import RunFolder
 
@@ -86,8 +87,6 @@ def zero(
     those of `Run`, such as `handlers`.
     """
     need_torch("training")
-    from meijin.training.zero_run import ZeroRun
-
     game = _named(game)
     folder = Path(out or default_folder("zero", game))
     changes = dict(changes or {})
@@ -99,9 +98,17 @@ def zero(
     made = _changed(first, changes, evaluate, seconds, iterations)
     named = selfplay_device.split(",") if isinstance(selfplay_device, str) else selfplay_device
     devices = tuple(each.strip() for each in named)
-    return ZeroRun(
-        folder, made, resume=resume, device=device, selfplay_devices=devices, ray=ray, actors=actors, **options
-    )
+    plays = next((name for name in devices or device.split(",") if name.startswith("cuda")), None)
+    early = Early((made.game, *made.variants), made.search.gumbel, plays) if plays and ray is None else None
+    try:
+        from meijin.training.zero_run import ZeroRun
+
+        options |= {"ray": ray, "actors": actors, "early": early}
+        return ZeroRun(folder, made, resume=resume, device=device, selfplay_devices=devices, **options)
+    except BaseException:
+        if early is not None:
+            early.close()
+        raise
 
 
 def classic(

@@ -30,6 +30,7 @@ from meijin.learning.zero.positions import Positions, imitated
 from meijin.learning.zero.replay import deduplicate
 from meijin.search.forest.scale import by_chance, unscalable
 from meijin.training import net_views
+from meijin.training.early import Early
 from meijin.training.events import Gated, Progress, Trained, WarmStarted, Warned
 from meijin.training.net_matches import NetMatches
 from meijin.training.replicas import Replicas
@@ -60,6 +61,7 @@ class ZeroRun(Run[ZeroConfig]):
         selfplay_devices: tuple[str, ...] = (),
         ray: str | None = None,
         actors: int | None = None,
+        early: Early | None = None,
         **options: Any,
     ):
         """`device`: where the net learns; `selfplay_devices`: where games are played, by default the same.
@@ -69,10 +71,11 @@ class ZeroRun(Run[ZeroConfig]):
 
         With `ray`, the address of a Ray cluster, games are played by actors there, at most `actors` of them, on all its
         devices or those kinds ("cpu", "cuda") that `selfplay_devices` names. "" is the address in RAY_ADDRESS, or else
-        a cluster is started on this machine.
+        a cluster is started on this machine. `early` compiles meanwhile what self-play needs first.
         """
         device, *self.more_devices = (name.strip() for name in device.split(","))
         self.replicas: Replicas | None = None
+        self.early = early
         self.address, self.actors = ray, actors
         self.cluster: Cluster | None = None
         self._warnings: list[str] = []  # of the cluster, before there was anybody to hear them
@@ -193,6 +196,8 @@ class ZeroRun(Run[ZeroConfig]):
 
     def close(self) -> None:
         super().close()
+        if self.early is not None:
+            self.early.close()
         if self.source is not None:
             self.source.close()
             self.source = None
@@ -214,6 +219,8 @@ class ZeroRun(Run[ZeroConfig]):
         if (warm.agent or warm.records) and not self.iteration and not self.learner.steps:
             self._start_warm()
         first = self.source is None
+        if first and self.early is not None:
+            self.early.wait()
         self.source = self.source or self._source()
         self.source.load(self.playing, self.folder.latest, progress, self.iteration)
         if first and self.learner.config.compiled and not self.more_devices:
