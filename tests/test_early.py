@@ -111,9 +111,7 @@ def test_a_run_finds_what_was_compiled(tmp_path: Path) -> None:
     env = {**os.environ, "MEIJIN_CACHE": str(tmp_path / "cache")}
     run_with({"game": "tic_tac_toe", "gumbel": False, "device": "cuda", "registrations": []}, env)
     before = sorted((tmp_path / "cache").glob("*-cuda-*"))
-    code = (
-        "from meijin import training\n"
-        f"training.zero('tic_tac_toe', preset='tiny', iterations=1, device='cuda', out={str(tmp_path / 'run')!r}).go()\n"
-    )
+    settings = f"preset='tiny', iterations=1, device='cuda', out={str(tmp_path / 'run')!r}"
+    code = f"from meijin import training; training.zero('tic_tac_toe', {settings}).go()"
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
     assert len(before) == 2 and sorted((tmp_path / "cache").glob("*-cuda-*")) == before
